@@ -74,7 +74,7 @@ impl Captured {
 
     /// Adds the model's own words to the work from the transcript.
     pub fn refined(mut self, words: ModelSummary) -> Self {
-        self.folded.work.refine(words);
+        self.folded.work.set_model_summary(words);
         self.body = OnceCell::new();
         self
     }
@@ -111,17 +111,17 @@ impl Captured {
     pub(crate) fn body(&self) -> &str {
         self.body.get_or_init(|| {
             let body = body(&self.folded.work, self.before.as_deref());
-            let body = self.folded.work.words().refine(body);
+            let body = self.folded.work.words().add_to(body);
             match self.transcript {
                 Some(_) => body,
-                None => work::unread(&body, &self.path.to_string_lossy()),
+                None => work::note_unreadable_transcript(&body, &self.path.to_string_lossy()),
             }
         })
     }
 
     /// Returns a fingerprint of the work that changes only if a new checkpoint is worthwhile.
     pub fn mark(&self) -> u64 {
-        work::mark(self.body())
+        work::fingerprint(self.body())
     }
 
     /// Records a checkpoint made on request in the session's spool, for the hooks.
@@ -141,7 +141,7 @@ impl Captured {
     /// Returns how far the session has come.
     pub(crate) fn progress(&self) -> Progress {
         let work = &self.folded.work;
-        Progress { mark: self.mark(), steps: work.steps(), newest: work.newest() }
+        Progress { mark: self.mark(), steps: work.steps(), newest: work.newest_place() }
     }
 
     /// Returns the record of a sealed checkpoint for the session's state.
@@ -155,7 +155,9 @@ impl Captured {
 /// always reserved, so that a checkpoint with them contains no less than one without.
 fn body(work: &Work, before: Option<&str>) -> String {
     let body = work::body(work);
-    shortened(before.map_or_else(|| body.clone(), |before| work::inherit(&body, before)))
+    shortened(
+        before.map_or_else(|| body.clone(), |before| work::inherit_from_previous(&body, before)),
+    )
 }
 
 /// Truncates a body to fit into a file, with room for the model's words.

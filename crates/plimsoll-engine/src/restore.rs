@@ -43,7 +43,7 @@ pub fn changed_since(place: &Place, session: &SessionId, work: &Work) -> String 
     // A fork has none of its own yet.
     let last = own.or_else(|| checkpoint::newest_own(place).ok().flatten());
     let then = last.and_then(|last| last.verdict.meta?.git);
-    let moved = then.and_then(|then| then.moved(&capture::git(&place.project)?));
+    let moved = then.and_then(|then| then.describe_change(&capture::git(&place.project)?));
     let pause = u64::try_from(now() as Millis - time).unwrap_or(0);
-    work::changed(&files, moved.as_deref(), pause)
+    work::render_pause_changes(&files, moved.as_deref(), pause)
 }

@@ -176,12 +176,14 @@ impl Resumable {
         let moved = self.moved();
         let origin =
             RestoreOrigin::Checkpoint { id: &self.meta.id, other: self.other(), age: self.age() };
-        work::reread(&self.body, &origin, moved.as_deref(), budget, &|path| self.fate(path))
+        work::restore_checkpoint(&self.body, &origin, moved.as_deref(), budget, &|path| {
+            self.fate(path)
+        })
     }
 
     /// What has changed since.
     pub fn since(&self) -> Since {
-        let files = work::files(&self.body).into_iter();
+        let files = work::files_in_body(&self.body).into_iter();
         let with = |fate: FileStatus| {
             let files = files.clone().filter(move |path| self.fate(path) == Some(fate));
             files.map(str::to_owned).collect()
@@ -196,7 +198,7 @@ impl Resumable {
     /// How the repository has moved on since, in words.
     fn moved(&self) -> Option<String> {
         let then = self.meta.git.as_ref()?;
-        then.moved(&capture::git(Path::new(&self.meta.project))?)
+        then.describe_change(&capture::git(Path::new(&self.meta.project))?)
     }
 
     fn fate(&self, path: &str) -> Option<FileStatus> {

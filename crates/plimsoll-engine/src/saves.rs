@@ -61,7 +61,7 @@ pub fn keep(paths: &Paths, new: Vec<NewSave>, patience: Duration) -> io::Result<
 
 /// A save with its name and its moment.
 fn named(new: NewSave) -> Save {
-    Save { id: Uuid::now_v7().to_string(), created: now() as i64, what: new.cleaned() }
+    Save { id: Uuid::now_v7().to_string(), created: now() as i64, what: new.sanitized() }
 }
 
 /// The store with every save in it, for whoever wants to read them; waits so long for others.

@@ -10,7 +10,9 @@ use plimsoll_agents::Agent;
 use plimsoll_core::entry::Kind;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::reading::Scope;
-use plimsoll_extract::work::{Judgement, ModelInput, Recall, RecallCounts, restore, unlooked};
+use plimsoll_extract::work::{
+    Judgement, ModelInput, Recall, RecallCounts, restore, unknown_status,
+};
 use plimsoll_store::{Store, StoreError};
 
 use crate::jsonl::JsonLines;
@@ -88,10 +90,14 @@ fn read(
         if let Some(ModelInput::Compacted { kept_from }) = shown {
             let time = record.as_ref().and_then(|record| record.time);
             let work = folding.read_on(agent, &file.until(line.offset)?)?;
-            judgements.extend(recall.compacted(time, kept_from, restore(&work, BUDGET, &unlooked)));
+            judgements.extend(recall.compacted(
+                time,
+                kept_from,
+                restore(&work, BUDGET, &unknown_status),
+            ));
         }
-        record.iter().for_each(|record| recall.take(record));
-        shown.iter().for_each(|shown| recall.show(shown));
+        record.iter().for_each(|record| recall.read_record(record));
+        shown.iter().for_each(|shown| recall.read_input(shown));
     }
     judgements.extend(recall.finish());
     Ok(Some(judgements))

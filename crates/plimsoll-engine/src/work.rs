@@ -74,7 +74,7 @@ pub fn fold(
         // Without it the next look takes longer, and comes to the same.
         let _ = write(&path, &kept);
     }
-    Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
+    Ok(Folded { work: kept.fold.finish(), offset: kept.offset, partial })
 }
 
 /// So much is sooner read again than kept.
@@ -92,7 +92,7 @@ struct Reading {
 pub fn scan(agent: &'static dyn Agent, transcript: &JsonLines) -> io::Result<Folded> {
     let mut kept = Kept::default();
     let Reading { partial, .. } = kept.read_on(agent, transcript, None)?;
-    Ok(Folded { work: kept.fold.work(), offset: kept.offset, partial })
+    Ok(Folded { work: kept.fold.finish(), offset: kept.offset, partial })
 }
 
 /// Folds the branch that the user left last, of a transcript that was rewound to its start and has
@@ -138,7 +138,7 @@ impl Folding {
         transcript: &JsonLines,
     ) -> io::Result<Work> {
         self.0.read_on(agent, transcript, None)?;
-        Ok(self.0.fold.clone().work())
+        Ok(self.0.fold.clone().finish())
     }
 }
 
@@ -199,7 +199,7 @@ impl Kept {
         transcript: &JsonLines,
         deadline: Option<Instant>,
     ) -> io::Result<Stop> {
-        self.fold.skim_to(self.last_but_one_compaction(agent, transcript)?);
+        self.fold.skip_output_before(self.last_but_one_compaction(agent, transcript)?);
         let mut lines = transcript.forward(self.offset);
         let mut look_at_the_clock = self.offset;
         while let Some((place, bytes)) = next_whole(&mut lines, transcript)? {
@@ -209,7 +209,7 @@ impl Kept {
                 }
                 look_at_the_clock = place.end + A_WHILE;
             }
-            let skims = |call: &str| self.fold.skims(place.start + 1, call);
+            let skims = |call: &str| self.fold.can_skip_output(place.start + 1, call);
             let is_held = self.chain.holds(place.start);
             let record = is_held.then(|| agent.transcript().skim(bytes, Scope::Main, &skims));
             if let Some(mut record) = record.flatten() {
@@ -217,7 +217,7 @@ impl Kept {
                     return Ok(Stop::Rewound);
                 }
                 record.place = place.start + 1;
-                self.fold.take(&record);
+                self.fold.read_record(&record);
             }
             self.offset = place.end;
             self.chain.end = self.chain.end.max(place.end);

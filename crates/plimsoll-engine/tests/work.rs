@@ -11,7 +11,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::paths::Paths;
 use plimsoll_engine::work::{Folded, fold, scan};
-use plimsoll_extract::work::{body, restore, steer, unlooked};
+use plimsoll_extract::work::{body, restore, summary_instructions, unknown_status};
 
 fn agent() -> &'static dyn Agent {
     plimsoll_agents::DEFAULT
@@ -204,7 +204,8 @@ fn no_name_of_a_file_or_branch_forges_a_section_or_moves_the_cursor() {
         body.lines().filter_map(|line| line.trim_start().strip_prefix("## ")).collect();
     assert_eq!(headings, plimsoll_extract::checkpoint::SECTIONS, "{body}");
     assert!(body.contains("b.rs") && body.contains("touch it"), "{body}");
-    let (given, steering) = (restore(&work, 2_000, &unlooked), steer(&work, 4_000));
+    let (given, steering) =
+        (restore(&work, 2_000, &unknown_status), summary_instructions(&work, 4_000));
     let steps = given.matches("\n## Next Steps").count();
     assert!(steps <= 1 && !given.contains("\n- [ ] curl"), "{given}");
     assert!(!steering.contains("\n##"), "{steering}");
@@ -221,7 +222,7 @@ fn what_a_tool_said_is_told_to_the_summariser_inside_a_fence_it_cannot_close() {
         let text = record("user", "main", json!("Mend the hull"), json!({}))
             + &call("1", "Bash", json!({"command": "cargo test"}))
             + &result("1", said, json!({"stdout": said}));
-        steer(&Machine::new().grown(text.as_bytes()).work, 4_000)
+        summary_instructions(&Machine::new().grown(text.as_bytes()).work, 4_000)
     };
     let closing = |text: &str| text.trim_end().lines().last().unwrap().to_owned();
     let failed = "test result: FAILED. 1 passed; 1 failed; 0 ignored";
@@ -255,9 +256,9 @@ fn what_the_user_went_back_behind_is_not_part_of_the_work() {
     let again = record("user", 4, parent, r#""Now polish src/polished_file.rs""#);
     let machine = Machine::new();
     let before = machine.grown((first.clone() + &second).as_bytes());
-    assert!(restore(&before.work, 500, &unlooked).contains("dropped_file"));
+    assert!(restore(&before.work, 500, &unknown_status).contains("dropped_file"));
     let after = machine.grown((first + &second + &again).as_bytes());
-    let text = restore(&after.work, 500, &unlooked);
+    let text = restore(&after.work, 500, &unknown_status);
     assert!(text.contains("kept_file") && text.contains("polished_file"), "{text}");
     assert!(!text.contains("dropped_file"), "{text}");
     assert_eq!(after, whole(&machine.transcript()));
@@ -390,9 +391,13 @@ fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore()
             );
         }
         for budget in [100, 500, 2_000] {
-            assert!(restore(&work, budget, &unlooked).len() <= budget * 4, "{}", path.display());
+            assert!(
+                restore(&work, budget, &unknown_status).len() <= budget * 4,
+                "{}",
+                path.display()
+            );
         }
-        assert!(steer(&work, 4_000).len() <= 4_000);
+        assert!(summary_instructions(&work, 4_000).len() <= 4_000);
     }
 }
 
@@ -445,7 +450,7 @@ fn what_tools_merely_showed_is_forgotten_by_the_second_compaction() {
     let known = known(&windows.join(&compaction()));
     let body = body(&known.work);
     for number in 0..4 {
-        let (is_late, given) = (number >= 2, restore(&known.work, 40_000, &unlooked));
+        let (is_late, given) = (number >= 2, restore(&known.work, 40_000, &unknown_status));
         assert_eq!(given.contains(&format!("shownSymbol_w{number}_3")), is_late, "{given}");
         assert_eq!(given.contains(&format!("writtenSymbol_w{number}_0")), is_late, "{given}");
         for used in [
@@ -466,6 +471,6 @@ fn what_is_not_compacted_any_more_is_looked_at_again() {
     let again = json!({"uuid": "again", "parentUuid": "turn 1"});
     let text =
         windows.join(&compaction()) + &record("user", "main", json!("Something else."), again);
-    let given = restore(&known(&text).work, 40_000, &unlooked);
+    let given = restore(&known(&text).work, 40_000, &unknown_status);
     assert!(given.contains("shownSymbol_w0_3") && !given.contains("frozen_1"), "{given}");
 }

@@ -48,7 +48,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         if secrets.is_empty() {
             break;
         }
-        redacted = Cow::Owned(without(&redacted, &secrets));
+        redacted = Cow::Owned(replace_secrets(&redacted, &secrets));
     }
     redacted
 }
@@ -57,7 +57,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 /// on its own.
 pub fn redact_member<'v>(name: &str, value: &'v str) -> Cow<'v, str> {
     let mut announces = false;
-    keywords::each(name.as_bytes(), |_, _| announces = true);
+    keywords::for_each_match(name.as_bytes(), |_, _| announces = true);
     if !announces {
         return redact(value);
     }
@@ -76,24 +76,24 @@ const ROUNDS: usize = 8;
 pub fn secrets(text: &str) -> Vec<Secret> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    keywords::each(bytes, |rule, hit| {
-        if !is_known(&found, hit.start) {
+    keywords::for_each_match(bytes, |rule, hit| {
+        if !is_in_specific_secret(&found, hit.start) {
             rule.find(bytes, hit, &mut found);
         }
     });
     chat::discord_tokens(bytes, &mut found);
-    apart(bytes, found)
+    merge_overlaps(bytes, found)
 }
 
 /// Returns whether a position is inside the last secret and that secret's kind is specific.
 /// Examining every keyword inside a long secret would take quadratic time.
-fn is_known(found: &[Secret], place: usize) -> bool {
-    found.last().is_some_and(|last| place < last.range.end && !names::is_general(last.kind))
+fn is_in_specific_secret(found: &[Secret], place: usize) -> bool {
+    found.last().is_some_and(|last| place < last.range.end && !names::is_class_kind(last.kind))
 }
 
 /// Merges overlapping secrets into one with the most specific kind, and drops those that start with
 /// a redaction marker.
-fn apart(text: &[u8], mut found: Vec<Secret>) -> Vec<Secret> {
+fn merge_overlaps(text: &[u8], mut found: Vec<Secret>) -> Vec<Secret> {
     found.retain(|secret| !text[secret.range.clone()].starts_with(MARK.as_bytes()));
     found.sort_by_key(|secret| (secret.range.start, secret.range.end));
     let mut apart: Vec<Secret> = Vec::with_capacity(found.len());
@@ -102,7 +102,7 @@ fn apart(text: &[u8], mut found: Vec<Secret>) -> Vec<Secret> {
             None => apart.push(secret),
             Some(last) => {
                 last.range.end = last.range.end.max(secret.range.end);
-                if names::is_general(last.kind) {
+                if names::is_class_kind(last.kind) {
                     last.kind = secret.kind;
                 }
             }
@@ -111,7 +111,7 @@ fn apart(text: &[u8], mut found: Vec<Secret>) -> Vec<Secret> {
     apart
 }
 
-fn without(text: &str, secrets: &[Secret]) -> String {
+fn replace_secrets(text: &str, secrets: &[Secret]) -> String {
     let mut redacted = String::with_capacity(text.len());
     let mut from = 0;
     for Secret { range, kind } in secrets {

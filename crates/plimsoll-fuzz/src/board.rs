@@ -13,13 +13,13 @@ pub(crate) fn run(input: &[u8]) {
     if let Ok(claim) = serde_json::from_slice::<PathClaim>(input) {
         let written = serde_json::to_vec(&claim).unwrap();
         assert_eq!(serde_json::from_slice::<PathClaim>(&written).unwrap(), claim);
-        assert!(!claim.is_in_the_way_of(&claim), "nobody is in their own way");
+        assert!(!claim.conflicts_with(&claim), "nobody is in their own way");
     }
     let Ok(message) = serde_json::from_slice::<Message>(input) else { return };
     let written = serde_json::to_vec(&message).unwrap();
     assert_eq!(serde_json::from_slice::<Message>(&written).unwrap(), message, "written is read");
-    let cleaned = message.clone().cleaned();
-    assert_eq!(cleaned.clone().cleaned(), cleaned, "cleaning again changes nothing");
+    let cleaned = message.clone().sanitized();
+    assert_eq!(cleaned.clone().sanitized(), cleaned, "cleaning again changes nothing");
     check_rendering(&[cleaned.clone(), cleaned.clone()]);
     check_delivery(message, &cleaned, input);
 }

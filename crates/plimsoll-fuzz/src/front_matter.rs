@@ -9,7 +9,7 @@ pub(crate) fn run(input: &[u8]) {
     let key = SealingKey::new([7; SealingKey::LEN]);
     let verdict = checkpoint::check(text, Some(&key));
     assert_ne!(verdict.origin, SealOrigin::Own, "nobody else has the key");
-    assert!(SealedHeader::of(text, &key).is_none());
+    assert!(SealedHeader::parse(text, &key).is_none());
     let Ok(CheckpointParts { front_matter, body }) = checkpoint::split(text) else { return };
     check_sections(body);
     let Ok(meta) = checkpoint::parse(front_matter) else { return };
@@ -38,13 +38,16 @@ fn check_seal(key: &SealingKey, meta: Meta, body: &str) {
     let verdict = checkpoint::check(&sealed, Some(key));
     assert_eq!((verdict.origin, verdict.meta.as_ref()), (SealOrigin::Own, Some(&meta)));
     assert_eq!(
-        SealedHeader::of(&sealed, key).map(|glance| glance.iteration()),
+        SealedHeader::parse(&sealed, key).map(|glance| glance.iteration()),
         Some(meta.iteration)
     );
     let at = body.len() * 31 % sealed.len();
     let mut forged = sealed.into_bytes();
     forged[at] ^= 1;
     if let Ok(forged) = String::from_utf8(forged) {
-        assert!(!checkpoint::check(&forged, Some(key)).is_sealed(), "byte {at} of {forged:?}");
+        assert!(
+            !checkpoint::check(&forged, Some(key)).is_own_and_valid(),
+            "byte {at} of {forged:?}"
+        );
     }
 }

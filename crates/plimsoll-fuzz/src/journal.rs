@@ -3,7 +3,7 @@
 use plimsoll_core::run::{Job, Line, Run, RunId};
 use plimsoll_core::settings::SessionPer;
 use plimsoll_runner::batch::CoChanges;
-use plimsoll_runner::run::{cleaned, next_jobs, replan};
+use plimsoll_runner::run::{next_jobs, redact_record, replan};
 
 pub(crate) fn run(input: &[u8]) {
     let lines: Vec<Line> = input
@@ -13,8 +13,8 @@ pub(crate) fn run(input: &[u8]) {
     for line in &lines {
         let written = serde_json::to_vec(line).unwrap();
         assert_eq!(serde_json::from_slice::<Line>(&written).unwrap(), *line, "written is read");
-        let once = cleaned(line.clone());
-        assert_eq!(cleaned(once.clone()), once, "cleaning again changes nothing");
+        let once = redact_record(line.clone());
+        assert_eq!(redact_record(once.clone()), once, "cleaning again changes nothing");
     }
     let id = || RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap();
     let Some(whole) = Run::fold(id(), lines.clone()) else { return };

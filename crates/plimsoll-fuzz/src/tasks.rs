@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use plimsoll_core::plan::{Piece, Plan, load};
-use plimsoll_runner::batch::parse::{Format, read};
+use plimsoll_runner::batch::parse::{Format, parse};
 use plimsoll_runner::batch::{
     CoChanges, PlanWithBound, PlanningTerms, Task, Workflow, plan, prompt, repack,
 };
@@ -14,7 +14,7 @@ pub(crate) fn run(input: &[u8]) {
     let exists = |name: &str| name.ends_with(".rs");
     let _ = Format::of("tasks", text);
     for format in [Format::Data, Format::Markdown] {
-        let Ok(tasks) = read(text, format, &exists) else { continue };
+        let Ok(tasks) = parse(text, format, &exists) else { continue };
         let available = u64::from(*choice) * 500;
         let terms = PlanningTerms { available, ..PlanningTerms::default() };
         let planned = plan(&tasks, &terms);

@@ -75,11 +75,11 @@ fn append(path: &Path, bytes: &[u8]) {
 fn check_texts(work: &Work) {
     let body = work::body(work);
     assert_eq!(redact(&body), body, "what is kept has no secrets");
-    let restored = work::restore(work, BUDGET, &work::unlooked);
+    let restored = work::restore(work, BUDGET, &work::unknown_status);
     assert_eq!(redact(&restored), restored, "what is given back has no secrets");
     fence::check_closed_once(&work::fenced(&restored, "From afar."), &restored);
-    let _ = work::steer(work, BUDGET);
-    let _ = work::lacking(work, &[&restored], BUDGET);
+    let _ = work::summary_instructions(work, BUDGET);
+    let _ = work::missing_facts(work, &[&restored], BUDGET);
 }
 
 const BUDGET: usize = 2_400;

@@ -32,19 +32,19 @@ const BATCH: u64 = 8 << 20;
 
 /// Learns from all past work. Calls `progress` with the number of changed transcripts read so far
 /// and their total.
-pub fn learn(
+pub fn calibrate(
     world: &World,
     store: &mut Store,
     progress: impl Fn(usize, usize),
 ) -> anyhow::Result<Calibration> {
-    runs::take_in(&world.paths, store)?;
+    runs::import_journals(&world.paths, store)?;
     let read = store.bookmarks()?;
     let mut news = sessions::find(world)?;
     news.truncate(MOST);
-    news.retain(|found| read.get(&source(found).path) != Some(&(found.inode, found.len)));
+    news.retain(|found| read.get(&bookmark_source(found).path) != Some(&(found.inode, found.len)));
     for (done, found) in news.iter().enumerate() {
         progress(done, news.len());
-        match take_in(store, found) {
+        match ingest_transcript(store, found) {
             Err(error) if error.is::<StoreError>() => return Err(error),
             // Skip a transcript that cannot be read.
             _ => {}
@@ -63,20 +63,20 @@ fn case(task: &PastTask) -> Case {
 
 /// Returns the bookmark key of a transcript. The suffix distinguishes it from the key under which
 /// other code ingests the same transcript.
-fn source(found: &Found) -> SourceFile {
+fn bookmark_source(found: &Found) -> SourceFile {
     let mut name = OsString::from(&found.path);
     name.push("#task");
     SourceFile { path: PathBuf::from(name), inode: found.inode }
 }
 
-fn take_in(store: &mut Store, found: &Found) -> anyhow::Result<()> {
+fn ingest_transcript(store: &mut Store, found: &Found) -> anyhow::Result<()> {
     let Some(file) = JsonLines::open(&found.path)? else { return Ok(()) };
-    let source = SourceFile { inode: file.inode(), ..source(found) };
+    let source = SourceFile { inode: file.inode(), ..bookmark_source(found) };
     let mut read_to = None;
     loop {
         let done = store.ingest(&source, |here| {
             let here = if here.offset > file.len() { Bookmark::default() } else { here };
-            read(found.agent, &file, found, &here)
+            read_batch(found.agent, &file, found, &here)
         })?;
         if done.read_to >= file.len() || read_to == Some(done.read_to) {
             return Ok(());
@@ -85,7 +85,7 @@ fn take_in(store: &mut Store, found: &Found) -> anyhow::Result<()> {
     }
 }
 
-fn read(
+fn read_batch(
     agent: &'static dyn Agent,
     file: &JsonLines,
     found: &Found,
@@ -94,9 +94,9 @@ fn read(
     // A note that this version cannot parse, written by a later version, is ignored. Rows that are
     // already stored stay.
     let mut seen: SessionCost = serde_json::from_str(&here.note).unwrap_or_default();
-    let offset = whole_lines(file, here.offset, BATCH, |line| seen.take(agent, line.bytes))?;
+    let offset = whole_lines(file, here.offset, BATCH, |line| seen.add_record(agent, line.bytes))?;
     let next = Bookmark { offset, note: serde_json::to_string(&seen)? };
-    let past_tasks = seen.task(found).into_iter().collect();
+    let past_tasks = seen.past_task(found).into_iter().collect();
     Ok(Batch { past_tasks, next, ..Batch::default() })
 }
 
@@ -115,9 +115,9 @@ struct SessionCost {
 }
 
 impl SessionCost {
-    fn take(&mut self, agent: &'static dyn Agent, line: &[u8]) {
+    fn add_record(&mut self, agent: &'static dyn Agent, line: &[u8]) {
         if self.asked.is_none() {
-            self.asked = request(agent, line);
+            self.asked = parse_request(agent, line);
         }
         let Some(entry) = agent.transcript().entry(line, Scope::Main) else { return };
         self.last_word = self.last_word.max(entry.time.unwrap_or(0));
@@ -127,27 +127,27 @@ impl SessionCost {
                 self.most = self.most.max(prompt_tokens.saturating_add(output_tokens));
             }
             entry::Kind::Boundary(_) => {
-                self.grown = self.grown();
+                self.grown = self.total_growth();
                 (self.first, self.most) = (None, 0);
             }
             _ => {}
         }
     }
 
-    fn grown(&self) -> Tokens {
+    fn total_growth(&self) -> Tokens {
         let since = self.first.map_or(0, |first| self.most.saturating_sub(first));
         self.grown.saturating_add(since)
     }
 
-    fn task(&self, found: &Found) -> Option<PastTask> {
+    fn past_task(&self, found: &Found) -> Option<PastTask> {
         let (kind, predicted) = self.asked?;
         let (session, last_word) = (found.owner.session.clone(), self.last_word);
-        Some(PastTask { session, last_word, kind, predicted, grown: self.grown() })
+        Some(PastTask { session, last_word, kind, predicted, grown: self.total_growth() })
     }
 }
 
 /// Returns the kind and estimate of the request in a line; `None` if the line contains no request.
-fn request(agent: &'static dyn Agent, line: &[u8]) -> Option<(Kind, Tokens)> {
+fn parse_request(agent: &'static dyn Agent, line: &[u8]) -> Option<(Kind, Tokens)> {
     let record = agent.transcript().record(line, Scope::Main)?;
     let asked = record.acts.into_iter().find_map(|act| match act {
         WorkEvent::Asked(text) => Some(text.into_owned()),
@@ -171,11 +171,11 @@ mod tests {
         record.to_string().into_bytes()
     }
 
-    fn asked(text: &str) -> Vec<u8> {
+    fn request_record(text: &str) -> Vec<u8> {
         line("user", &json!({"message": {"role": "user", "content": text}}))
     }
 
-    fn answer(held: Tokens) -> Vec<u8> {
+    fn response_record(held: Tokens) -> Vec<u8> {
         let usage = json!({"input_tokens": held - 40, "output_tokens": 40});
         let message = json!({"id": format!("msg_{held}"), "type": "message", "role": "assistant",
             "model": "claude-opus-4-5", "content": [{"type": "text", "text": "Done."}],
@@ -183,7 +183,7 @@ mod tests {
         line("assistant", &json!({"message": message}))
     }
 
-    fn compaction() -> Vec<u8> {
+    fn compaction_record() -> Vec<u8> {
         let told = json!({"trigger": "auto", "preTokens": 100_000, "postTokens": 9_000});
         line("system", &json!({"subtype": "compact_boundary", "compactMetadata": told}))
     }
@@ -192,21 +192,21 @@ mod tests {
     fn a_window_grows_on_behind_a_compaction_and_the_first_request_counts() {
         let agent = plimsoll_agents::DEFAULT;
         let lines = [
-            asked("Implement the pump"),
-            answer(20_040),
-            answer(100_000),
-            compaction(),
-            answer(30_040),
-            asked("fix it"),
-            answer(50_000),
+            request_record("Implement the pump"),
+            response_record(20_040),
+            response_record(100_000),
+            compaction_record(),
+            response_record(30_040),
+            request_record("fix it"),
+            response_record(50_000),
         ];
         let mut seen = SessionCost::default();
         for line in &lines {
             // Resuming from a stored note must give the same result.
             seen = serde_json::from_str(&serde_json::to_string(&seen).unwrap()).unwrap();
-            seen.take(agent, line);
+            seen.add_record(agent, line);
         }
-        assert_eq!(seen.grown(), 80_000 + 20_000);
+        assert_eq!(seen.total_growth(), 80_000 + 20_000);
         let (kind, predicted) = seen.asked.unwrap();
         assert_eq!(
             (kind, predicted),

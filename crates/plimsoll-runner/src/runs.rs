@@ -15,11 +15,11 @@ use plimsoll_engine::process::is_alive;
 use plimsoll_engine::run_journal::{self, ids};
 use plimsoll_store::{Batch, Bookmark, RunRow, SourceFile, Store};
 
-use crate::run::cleaned;
+use crate::run::redact_record;
 use crate::runner::{self, OutputTail};
 
 /// Imports new journal records into the store and returns the number of changed runs.
-pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
+pub fn import_journals(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     let mut news = 0;
     let ids = ids(paths).context("could not list the journals of runs")?;
     for gone in store.run_ids()?.iter().filter(|known| !ids.contains(known)) {
@@ -40,16 +40,16 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
             continue;
         }
         let source = SourceFile { path, inode: journal.inode() };
-        news += store.ingest(&source, |here| read(&journal, &id, &here))?.rows;
+        news += store.ingest(&source, |here| read_journal(&journal, &id, &here))?.rows;
     }
     Ok(news)
 }
 
-fn read(journal: &JsonLines, id: &RunId, here: &Bookmark) -> anyhow::Result<Batch> {
+fn read_journal(journal: &JsonLines, id: &RunId, here: &Bookmark) -> anyhow::Result<Batch> {
     let mut lines: Vec<Line> = Vec::new();
     let offset = jsonl::whole_lines(journal, 0, u64::MAX, |line| {
         // The runner never acts on a record before it is complete on disk, so skip a torn one.
-        lines.extend(serde_json::from_slice(line.bytes).map(cleaned));
+        lines.extend(serde_json::from_slice(line.bytes).map(redact_record));
     })?;
     // An incomplete last line may still grow or stay torn, so it is not news.
     let has_news = offset != here.offset;
@@ -59,22 +59,22 @@ fn read(journal: &JsonLines, id: &RunId, here: &Bookmark) -> anyhow::Result<Batc
 }
 
 /// Returns the current status of a run.
-pub fn standing(run: &Run) -> Standing {
+pub fn status(run: &Run) -> Standing {
     run.standing(run.conductor.is_some_and(|conductor| is_alive(&conductor)))
 }
 
 /// Returns the last output of a failed job's agent; `None` if the job has not failed or its agent
 /// printed nothing.
-pub fn last_words(paths: &Paths, run: &RunId, job: &Job) -> Option<OutputTail> {
+pub fn failed_job_output(paths: &Paths, run: &RunId, job: &Job) -> Option<OutputTail> {
     let is_failed = matches!(job.state, JobState::Failed { .. });
     let leg = job.legs.last().filter(|_| is_failed)?;
-    runner::last_words(paths, run, leg.begun.job, leg.begun.leg)
+    runner::output_tail(paths, run, leg.begun.job, leg.begun.leg)
 }
 
 /// Returns the runs that a live process carries out, newest first.
-pub fn running(store: &Store) -> anyhow::Result<Vec<Run>> {
+pub fn active_runs(store: &Store) -> anyhow::Result<Vec<Run>> {
     let mut open = store.open_runs()?;
-    open.retain(|run| standing(run) == Standing::Running);
+    open.retain(|run| status(run) == Standing::Running);
     Ok(open)
 }
 
@@ -94,10 +94,10 @@ struct RunSnapshot {
 
 impl RunMonitor {
     /// Returns the runs that changed since the last call, with their current status.
-    pub fn look(&mut self, paths: &Paths) -> io::Result<Vec<(RunId, Standing)>> {
+    pub fn poll(&mut self, paths: &Paths) -> io::Result<Vec<(RunId, Standing)>> {
         let mut news = Vec::new();
         for id in ids(paths)? {
-            let Some(seen) = RunSnapshot::of(paths, &id, self.0.get(&id))? else { continue };
+            let Some(seen) = RunSnapshot::take(paths, &id, self.0.get(&id))? else { continue };
             if self.0.get(&id) != Some(&seen) {
                 news.push((id.clone(), seen.standing));
                 self.0.insert(id, seen);
@@ -109,7 +109,7 @@ impl RunMonitor {
 
 impl RunSnapshot {
     /// Reads the journal only if it has grown. Checks in either case whether the runner is alive.
-    fn of(paths: &Paths, id: &RunId, before: Option<&Self>) -> io::Result<Option<Self>> {
+    fn take(paths: &Paths, id: &RunId, before: Option<&Self>) -> io::Result<Option<Self>> {
         let Some(journal) = JsonLines::open(&paths.run_journal(id))? else { return Ok(None) };
         let (inode, len) = (journal.inode(), journal.len());
         if let Some(same) = before.filter(|it| (it.inode, it.len) == (inode, len)) {
@@ -119,7 +119,7 @@ impl RunSnapshot {
             return Ok(Some(Self { inode, len, standing, conductor }));
         }
         let Some(run) = run_journal::read(paths, id)? else { return Ok(None) };
-        let standing = standing(&run);
+        let standing = status(&run);
         let conductor = run.conductor.filter(|_| standing == Standing::Running);
         Ok(Some(Self { inode, len, standing, conductor }))
     }
@@ -144,7 +144,7 @@ mod tests {
         Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }
     }
 
-    fn begin(paths: &Paths) -> Journal {
+    fn begin_run(paths: &Paths) -> Journal {
         let begun = Begun {
             sort: Sort::Plan,
             project: "/p".to_owned(),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     /// Records a run with one job of two pieces, estimated at 400 tokens; its window grew by 800.
-    fn work(journal: &Journal) {
+    fn record_finished_job(journal: &Journal) {
         let plan = Plan {
             available: 900,
             batches: vec![vec![piece("1", 100), piece("2", 300)]],
@@ -209,12 +209,12 @@ mod tests {
     fn a_lost_store_is_made_again_from_the_journals() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        let journal = begin(&paths);
-        work(&journal);
+        let journal = begin_run(&paths);
+        record_finished_job(&journal);
         for _ in 0..2 {
             let mut store = Store::in_memory().unwrap();
-            assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
-            assert_eq!(take_in(&paths, &mut store).unwrap(), 0, "nothing is new");
+            assert_eq!(import_journals(&paths, &mut store).unwrap(), 1);
+            assert_eq!(import_journals(&paths, &mut store).unwrap(), 0, "nothing is new");
             let run = store.run(journal.run()).unwrap().unwrap();
             let told = journal.fold().unwrap();
             assert_eq!((&run.jobs, &run.outcome), (&told.jobs, &told.outcome));
@@ -233,28 +233,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let mut lookout = RunMonitor::default();
-        assert_eq!(lookout.look(&paths).unwrap(), []);
-        let journal = begin(&paths);
+        assert_eq!(lookout.poll(&paths).unwrap(), []);
+        let journal = begin_run(&paths);
         let id = journal.run().clone();
-        assert_eq!(lookout.look(&paths).unwrap(), [(id.clone(), Standing::Running)]);
-        assert_eq!(lookout.look(&paths).unwrap(), [], "nothing has happened");
+        assert_eq!(lookout.poll(&paths).unwrap(), [(id.clone(), Standing::Running)]);
+        assert_eq!(lookout.poll(&paths).unwrap(), [], "nothing has happened");
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let by = plimsoll_engine::process::named(child.id()).unwrap();
         journal.append(What::Conducted { by, limits: None, pace: None }).unwrap();
-        assert_eq!(lookout.look(&paths).unwrap(), [(id.clone(), Standing::Running)]);
+        assert_eq!(lookout.poll(&paths).unwrap(), [(id.clone(), Standing::Running)]);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(lookout.look(&paths).unwrap(), [(id, Standing::Interrupted)]);
-        assert_eq!(lookout.look(&paths).unwrap(), [], "it is told once");
+        assert_eq!(lookout.poll(&paths).unwrap(), [(id, Standing::Interrupted)]);
+        assert_eq!(lookout.poll(&paths).unwrap(), [], "it is told once");
     }
 
     #[test]
     fn pieces_of_a_job_share_what_it_took() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        work(&begin(&paths));
+        record_finished_job(&begin_run(&paths));
         let mut store = Store::in_memory().unwrap();
-        take_in(&paths, &mut store).unwrap();
+        import_journals(&paths, &mut store).unwrap();
         let cases = store.piece_cases().unwrap();
         let figures: Vec<_> = cases.iter().map(|case| (case.predicted, case.measured)).collect();
         assert_eq!(figures, [(100, 200), (300, 600)]);
@@ -264,12 +264,12 @@ mod tests {
     fn a_run_whose_journal_is_gone_is_gone_and_what_it_taught_stays() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        let journal = begin(&paths);
-        work(&journal);
+        let journal = begin_run(&paths);
+        record_finished_job(&journal);
         let mut store = Store::in_memory().unwrap();
-        take_in(&paths, &mut store).unwrap();
+        import_journals(&paths, &mut store).unwrap();
         fs::remove_file(paths.run_journal(journal.run())).unwrap();
-        assert_eq!(take_in(&paths, &mut store).unwrap(), 0);
+        assert_eq!(import_journals(&paths, &mut store).unwrap(), 0);
         assert_eq!(store.runs(None, 0, 9).unwrap(), []);
         assert_eq!(store.run_of(&session()).unwrap(), None);
         assert_eq!(store.piece_cases().unwrap().len(), 2);
@@ -279,19 +279,19 @@ mod tests {
     fn a_run_is_there_once_however_it_grows_and_whatever_is_torn() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        let journal = begin(&paths);
+        let journal = begin_run(&paths);
         let mut store = Store::in_memory().unwrap();
-        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
-        assert_eq!(running(&store).unwrap().len(), 1, "this process conducts it");
+        assert_eq!(import_journals(&paths, &mut store).unwrap(), 1);
+        assert_eq!(active_runs(&store).unwrap().len(), 1, "this process conducts it");
         let path = paths.run_journal(journal.run());
         let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(b"{\"at\":9,\"what\":\"job_be").unwrap();
-        assert_eq!(take_in(&paths, &mut store).unwrap(), 0, "half a line tells nothing");
-        work(&journal);
-        assert_eq!(take_in(&paths, &mut store).unwrap(), 1);
+        assert_eq!(import_journals(&paths, &mut store).unwrap(), 0, "half a line tells nothing");
+        record_finished_job(&journal);
+        assert_eq!(import_journals(&paths, &mut store).unwrap(), 1);
         let runs = store.runs(None, 0, 9).unwrap();
         assert_eq!(runs.len(), 1);
-        assert_eq!(standing(&runs[0]), Standing::Done);
-        assert!(running(&store).unwrap().is_empty());
+        assert_eq!(status(&runs[0]), Standing::Done);
+        assert!(active_runs(&store).unwrap().is_empty());
     }
 }

@@ -27,7 +27,7 @@ pub(crate) async fn follow(app: AppState) {
         let look = app.blocking(move |app| {
             let mut lookout = lookout.lock().unwrap_or_else(PoisonError::into_inner);
             // Journals that cannot be read now are checked again next time.
-            Ok(lookout.look(&app.world.paths).unwrap_or_default())
+            Ok(lookout.poll(&app.world.paths).unwrap_or_default())
         });
         for (run, standing) in look.await.unwrap_or_default() {
             app.live.send(|| run_event(&run, standing));

@@ -28,7 +28,7 @@ pub(crate) fn sessions<'a>(
 /// Takes in every session there is, and says how many could not be.
 pub(crate) fn everything<'a>(world: &'a World, ui: &Ui) -> anyhow::Result<Ingester<'a>> {
     let found = sessions::find(world)?;
-    let data = ui::pasted(&world.paths.data);
+    let data = ui::shell_quoted(&world.paths.data);
     let (ingester, unreadable) = take_in(world, ui, &found)
         .context("could not take in your transcripts")
         .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
@@ -46,7 +46,7 @@ pub(crate) fn checkpoints<'a>(
     ui: &Ui,
     here: &Place,
 ) -> anyhow::Result<Ingester<'a>> {
-    let data = ui::pasted(&world.paths.data);
+    let data = ui::shell_quoted(&world.paths.data);
     let taken = mended(world, ui, || {
         let mut ingester = Ingester::open(world, STORE_PATIENCE, None)?;
         take_checkpoints(ui, &mut ingester)?;
@@ -59,7 +59,7 @@ pub(crate) fn checkpoints<'a>(
 
 /// Takes in what was saved.
 pub(crate) fn saves(world: &World, ui: &Ui) -> anyhow::Result<Store> {
-    let data = ui::pasted(&world.paths.data);
+    let data = ui::shell_quoted(&world.paths.data);
     mended(world, ui, || saves::open(&world.paths, STORE_PATIENCE))
         .hint(format!("run `ls -l {data}` to see whether it can be written"))
 }

@@ -43,12 +43,12 @@ impl Display for ExitWith {
 impl std::error::Error for ExitWith {}
 
 /// Returns an error that ends plimsoll with the exit code of a command run for the user.
-pub(crate) fn ends_as(code: u8) -> anyhow::Result<()> {
+pub(crate) fn exit_with(code: u8) -> anyhow::Result<()> {
     if code == 0 { Ok(()) } else { Err(ExitWith { code, why: None }.into()) }
 }
 
 /// Makes a failure end plimsoll with this exit code.
-pub(crate) fn with_code(code: u8, result: anyhow::Result<()>) -> anyhow::Result<()> {
+pub(crate) fn fail_with(code: u8, result: anyhow::Result<()>) -> anyhow::Result<()> {
     result.map_err(|why| ExitWith { code, why: Some(why) }.into())
 }
 
@@ -60,31 +60,31 @@ pub(crate) fn report(ui: &Ui, result: &anyhow::Result<()>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(ExitWith { code, why }) = error.downcast_ref() {
-        why.iter().for_each(|why| say(ui, why));
+        why.iter().for_each(|why| print_error(ui, why));
         return ExitCode::from(*code);
     }
-    say(ui, error);
+    print_error(ui, error);
     ExitCode::FAILURE
 }
 
-fn say(ui: &Ui, error: &anyhow::Error) {
+fn print_error(ui: &Ui, error: &anyhow::Error) {
     let hint = error.downcast_ref::<Hint>().map(Hint::to_string);
     let mut causes = error.chain().skip(usize::from(hint.is_some()));
     let mut text = String::new();
     if let Some(first) = causes.next() {
-        text += &format!("{} {}\n", ui.red("error:"), shown(first));
+        text += &format!("{} {}\n", ui.red("error:"), sanitized(first));
     }
     for cause in causes {
-        text += &format!("  caused by: {}\n", shown(cause));
+        text += &format!("  caused by: {}\n", sanitized(cause));
     }
     if let Some(hint) = hint {
-        text += &format!("{} {}\n", ui.bold("hint:"), shown(&hint));
+        text += &format!("{} {}\n", ui.bold("hint:"), sanitized(&hint));
     }
-    ui.complain(&text);
+    ui.print_to_stderr(&text);
 }
 
 /// Removes control characters: the sentence may contain external text such as paths and keys.
-fn shown(sentence: &dyn Display) -> String {
+fn sanitized(sentence: &dyn Display) -> String {
     ui::plain(&sentence.to_string())
 }
 

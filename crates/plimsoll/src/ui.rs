@@ -26,20 +26,20 @@ pub(crate) struct Ui {
 
 impl Ui {
     /// Detects the terminal of this process. `NO_COLOR` takes precedence over `CLICOLOR_FORCE`.
-    pub(crate) fn of_process() -> Self {
+    pub(crate) fn detect() -> Self {
         let redraws = io::stdout().is_terminal() && !is_dumb();
         let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-        Self { colour: (redraws || is_forced) && !is_unwelcome(), redraws }
+        Self { colour: (redraws || is_forced) && !is_colour_disabled(), redraws }
     }
 
     /// Returns the settings for the client's status line, which shows colours although it is not a
     /// terminal.
-    pub(crate) fn of_status_line(colour: bool) -> Self {
-        Self { colour: colour && !is_unwelcome() && !is_dumb(), redraws: false }
+    pub(crate) fn for_status_line(colour: bool) -> Self {
+        Self { colour: colour && !is_colour_disabled() && !is_dumb(), redraws: false }
     }
 
     /// Whether a line on stdout can be redrawn.
-    pub(crate) fn redraws(&self) -> bool {
+    pub(crate) fn can_redraw(&self) -> bool {
         self.redraws
     }
 
@@ -70,14 +70,14 @@ impl Ui {
     }
 
     /// Prints to stderr.
-    pub(crate) fn complain(&self, text: &str) {
+    pub(crate) fn print_to_stderr(&self, text: &str) {
         // If stderr is closed, the error cannot be reported anywhere.
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 
     /// Prints a note about a problem to stderr.
     pub(crate) fn warn(&self, text: &str) {
-        self.complain(&format!("{} {}\n", self.bold("note:"), plain(text)));
+        self.print_to_stderr(&format!("{} {}\n", self.bold("note:"), plain(text)));
     }
 
     /// Shows the progress of long work on a terminal and clears the line at the end.
@@ -87,13 +87,13 @@ impl Ui {
             return;
         }
         match done == of {
-            true => self.complain("\r\x1b[K"),
-            false => self.complain(&format!("\r\x1b[K{what} {done}/{of}")),
+            true => self.print_to_stderr("\r\x1b[K"),
+            false => self.print_to_stderr(&format!("\r\x1b[K{what} {done}/{of}")),
         }
     }
 
     /// Whether a line on stderr can be redrawn.
-    pub(crate) fn redraws_errors(&self) -> bool {
+    pub(crate) fn can_redraw_stderr(&self) -> bool {
         io::stderr().is_terminal() && !is_dumb()
     }
 
@@ -106,18 +106,18 @@ impl Ui {
     pub(crate) fn ask(&self, question: &str, default: bool) -> io::Result<bool> {
         let choices = if default { "[Y/n]" } else { "[y/N]" };
         loop {
-            self.complain(&format!("{question} {choices} "));
+            self.print_to_stderr(&format!("{question} {choices} "));
             let mut answer = String::new();
             if io::stdin().read_line(&mut answer)? == 0 {
                 // End of input counts as no.
-                self.complain("\n");
+                self.print_to_stderr("\n");
                 return Ok(false);
             }
             match answer.trim().to_lowercase().as_str() {
                 "" => return Ok(default),
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
-                _ => self.complain("Please answer y or n.\n"),
+                _ => self.print_to_stderr("Please answer y or n.\n"),
             }
         }
     }
@@ -176,7 +176,7 @@ pub(crate) fn gauge(used: Tokens, window: Tokens, trigger: Option<Tokens>, cells
 pub(crate) const GAUGE_CELLS: usize = 24;
 
 /// Whether the user has disabled colours.
-fn is_unwelcome() -> bool {
+fn is_colour_disabled() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Quotes a path for a command that users paste into a shell.
-pub(crate) fn pasted(path: &Path) -> String {
+pub(crate) fn shell_quoted(path: &Path) -> String {
     shell::quote(&path.to_string_lossy())
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn short_path(path: &Path, home: &Path) -> String {
 }
 
 /// Wraps `text` between words into lines of at most `width` characters.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -256,9 +256,9 @@ mod tests {
 
     #[test]
     fn a_long_text_is_broken_between_words() {
-        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("incomprehensible so", 7), ["incomprehensible", "so"]);
-        assert!(wrapped("", 7).is_empty());
+        assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrap("incomprehensible so", 7), ["incomprehensible", "so"]);
+        assert!(wrap("", 7).is_empty());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn claim(
     let until = since.saturating_add(time.as_millis() as Millis);
     let new = PathClaim { path, holder: holder.to_owned(), since, until };
     let held = claims(paths)?;
-    if let Some(other) = held.iter().find(|held| held.is_in_the_way_of(&new)) {
+    if let Some(other) = held.iter().find(|held| held.conflicts_with(&new)) {
         return Err(NotClaimed::Held(other.clone()));
     }
     let own = held.into_iter().find(|held| held.path == new.path);
@@ -75,7 +75,7 @@ pub fn claims(paths: &Paths) -> io::Result<Vec<PathClaim>> {
     let now = now() as Millis;
     let files = listed(&paths.claims())?.into_iter().filter(|file| !is_unfinished(file));
     let mut claims: Vec<PathClaim> = files.filter_map(|file| read(&file)).collect();
-    claims.retain(|claim| claim.holds(now));
+    claims.retain(|claim| claim.is_active(now));
     claims.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(claims)
 }
@@ -84,7 +84,7 @@ pub fn claims(paths: &Paths) -> io::Result<Vec<PathClaim>> {
 pub(super) fn tidy(paths: &Paths) -> io::Result<()> {
     let now = now() as Millis;
     let is_over =
-        |file: &Path| is_unfinished(file) || read(file).is_some_and(|claim| !claim.holds(now));
+        |file: &Path| is_unfinished(file) || read(file).is_some_and(|claim| !claim.is_active(now));
     if !listed(&paths.claims())?.iter().any(|file| is_over(file)) {
         return Ok(());
     }

@@ -45,7 +45,7 @@ impl Entry {
     pub(super) fn read(&self) -> Option<Message> {
         let text = paths::read_bytes(&self.path, Links::Refused).ok()?;
         let message: Message = serde_json::from_slice(&text).ok()?;
-        (message.id == self.id).then(|| message.cleaned())
+        (message.id == self.id).then(|| message.sanitized())
     }
 
     /// Takes the message by renaming its file. Returns false if another process was faster.

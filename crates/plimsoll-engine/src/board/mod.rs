@@ -68,7 +68,7 @@ pub fn post(paths: &Paths, new: Vec<NewMessage>, lasting: Lasting) -> io::Result
 fn named(new: NewMessage) -> Message {
     let timestamp = now() as Millis;
     let message = Message {
-        id: MessageId::of_uuid(Uuid::now_v7().as_u128()),
+        id: MessageId::from_uuid(Uuid::now_v7().as_u128()),
         to: new.to,
         project: new.project.map(|project| project.to_string_lossy().into_owned()),
         from: new.from,
@@ -76,7 +76,7 @@ fn named(new: NewMessage) -> Message {
         timestamp,
         expires: timestamp.saturating_add(new.lives.as_millis() as Millis),
     };
-    message.cleaned()
+    message.sanitized()
 }
 
 /// Puts a message into its inbox atomically. A message that is already there is left alone.
@@ -140,7 +140,7 @@ pub fn take(
 pub(crate) fn is_asked(paths: &Paths, session: &SessionId) -> io::Result<bool> {
     let now = now() as Millis;
     let mut messages = file::entries(paths, session)?.into_iter().filter_map(|entry| entry.read());
-    Ok(messages.any(|message| message.trigger().is_some() && !message.has_expired(now)))
+    Ok(messages.any(|message| message.checkpoint_reason().is_some() && !message.has_expired(now)))
 }
 
 /// Number of handled messages that a session's state remembers.

@@ -45,7 +45,7 @@ impl Listed {
 
     /// Reports whether we sealed this file here and it is unchanged.
     pub fn is_own(&self) -> bool {
-        self.verdict.is_sealed()
+        self.verdict.is_own_and_valid()
     }
 
     /// Returns the age according to the front matter.
@@ -221,9 +221,9 @@ pub(super) fn last<'i>(
     let project = place.project.to_string_lossy();
     ids.iter().filter(|id| id.contains(begin)).take(MOST).find_map(|id| {
         let text = folder.read_beginning(id)?;
-        let glance = SealedHeader::of(&text, key)?;
-        let is_here = glance.says("id", id) && glance.says("project", &project);
-        let is_meant = session.is_none_or(|session| glance.says("session_id", session));
+        let glance = SealedHeader::parse(&text, key)?;
+        let is_here = glance.has_value("id", id) && glance.has_value("project", &project);
+        let is_meant = session.is_none_or(|session| glance.has_value("session_id", session));
         (is_here && is_meant).then(|| (id.as_str(), glance.iteration()))
     })
 }

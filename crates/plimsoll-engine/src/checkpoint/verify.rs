@@ -58,7 +58,7 @@ pub fn phantoms(place: &Place) -> Result<Vec<Listed>, NotFound> {
     let key = key::read(&place.key)?;
     let looked = index::entries(place).into_iter();
     let looked = looked.map(|entry| look_at_entry(place, key.as_ref(), &entry));
-    Ok(looked.filter(|listed| !listed.verdict.is_fine()).collect())
+    Ok(looked.filter(|listed| !listed.verdict.is_valid()).collect())
 }
 
 fn look_at_entry(place: &Place, key: Option<&SealingKey>, entry: &Entry) -> Listed {
@@ -86,7 +86,7 @@ fn told(place: &Place, checkpoints: Vec<Listed>) -> Checked {
         });
         for listed in others {
             let known = entries.iter_mut().find(|entry| entry.path == listed.path);
-            known.into_iter().for_each(|entry| entry.verified = listed.verdict.is_fine());
+            known.into_iter().for_each(|entry| entry.verified = listed.verdict.is_valid());
         }
     });
     let warnings = match updated {

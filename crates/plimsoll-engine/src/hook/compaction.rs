@@ -39,7 +39,7 @@ impl Hook<'_> {
         // Another time will do as well: whoever ingests next reads on from where we stopped. A user
         // who waits for a compaction does not wait for a store that has much to catch up on.
         let _ = self.ingest(self.begun + STORE_TIME / 2, Some(&project));
-        let text = work::steer(&captured.folded.work, STEERING);
+        let text = work::summary_instructions(&captured.folded.work, STEERING);
         // The call ends with this: thousands of small texts need not be given back one by one.
         std::mem::forget(captured);
         Ok(self.answer(&in_force, for_model(text), None))
@@ -99,7 +99,7 @@ impl Hook<'_> {
         };
         let Some(folded) = self.folded()? else { return Ok(Answer::default()) };
         let given = restore::text(&project, &folded.work, restored.budget);
-        let lacking = work::lacking(&folded.work, &[summary, &given], ADDED);
+        let lacking = work::missing_facts(&folded.work, &[summary, &given], ADDED);
         if lacking.is_empty() {
             return Ok(Answer::default());
         }

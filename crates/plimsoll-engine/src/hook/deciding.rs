@@ -15,7 +15,7 @@ use plimsoll_core::policy::{
 };
 use plimsoll_core::reading::{Reading, Scope};
 use plimsoll_core::session::{Seal, SessionState};
-use plimsoll_extract::board::sealed_as_asked;
+use plimsoll_extract::board::checkpoint_saved_notice;
 use plimsoll_extract::save::{SaveEnvironment, words};
 
 use super::keeping::Keeping;
@@ -288,7 +288,7 @@ impl Deciding<'_> {
             // Never a phantom: it is named only if it was made since, and is there.
             let seal = state.sealed.as_ref().filter(|seal| seal.at as Millis >= asked);
             let seal = seal.filter(|_| self.hook.is_there(&self.place(), state))?;
-            Some(sealed_as_asked(&clock::shown_with_zone(seal.at as Millis), reason))
+            Some(checkpoint_saved_notice(&clock::shown_with_zone(seal.at as Millis), reason))
         });
         joined(sealed, mail.told()).filter(|_| tells)
     }

@@ -60,7 +60,7 @@ impl Hook<'_> {
 
     /// Whether this call can do what a message asks for, or tell it to the model.
     fn can(&self, message: &Message, is_silent: bool) -> bool {
-        match (&self.event.kind, message.trigger()) {
+        match (&self.event.kind, message.checkpoint_reason()) {
             (EventKind::Prompted, Some(_)) | (EventKind::Stopped, None) => false,
             (_, Some(_)) => true,
             (_, None) => !is_silent,
@@ -124,7 +124,8 @@ impl Mail {
     /// Leaves requests for a checkpoint to a later call: they are no longer this one's.
     pub(super) fn put_off(&mut self, hook: &Hook<'_>) {
         let mail = std::mem::take(&mut self.0);
-        let (requests, rest) = mail.into_iter().partition(|message| message.trigger().is_some());
+        let (requests, rest) =
+            mail.into_iter().partition(|message| message.checkpoint_reason().is_some());
         self.0 = rest;
         // If that fails, the next call takes them: this process is gone by then.
         let (paths, session) = (&hook.world.paths, &hook.event.session);
@@ -139,7 +140,7 @@ impl Mail {
 
     /// The first request for a checkpoint: when and why.
     pub(super) fn trigger(&self) -> Option<(Millis, &Reason)> {
-        self.0.iter().find_map(|message| Some((message.timestamp, message.trigger()?)))
+        self.0.iter().find_map(|message| Some((message.timestamp, message.checkpoint_reason()?)))
     }
 
     /// What is told to the model.

@@ -187,7 +187,7 @@ impl Reviewer<'_> {
         let meant = shared.fleet.sessions().filter(|known| {
             let is_due = known.status == ContextStatus::High;
             let is_asked = waiting.iter().any(|posted| {
-                posted.message.to == known.session && posted.message.trigger().is_some()
+                posted.message.to == known.session && posted.message.checkpoint_reason().is_some()
             });
             answer.checkpoints.means(known.session.as_str(), is_due) && !is_asked
         });

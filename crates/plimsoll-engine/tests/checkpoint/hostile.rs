@@ -44,7 +44,7 @@ fn a_planted_checkpoint_is_foreign_however_new_it_is() {
     assert_eq!(latest.to_str(), own.path.file_name().unwrap().to_str());
     let listed = bed.list();
     assert_eq!(listed[0].id, "2099-01-01-000000-abc");
-    assert!(listed[0].verdict.is_fine() && listed[0].verdict.origin == SealOrigin::Foreign);
+    assert!(listed[0].verdict.is_valid() && listed[0].verdict.origin == SealOrigin::Foreign);
     assert!(!listed[0].is_own() && listed[1].is_own());
     verify_all(&bed.place).unwrap();
     let indexed: Vec<String> = bed.indexed().into_iter().map(|entry| entry.id).collect();

@@ -32,7 +32,7 @@ fn waiting(home: &Home, session: &str) -> Vec<Message> {
 }
 
 fn reasons(home: &Home, session: &str) -> Vec<String> {
-    waiting(home, session).iter().map(|it| it.trigger().unwrap().to_string()).collect()
+    waiting(home, session).iter().map(|it| it.checkpoint_reason().unwrap().to_string()).collect()
 }
 
 fn asks(watched: &Watched, session: &str) -> Notice {

@@ -23,13 +23,13 @@ pub struct PathClaim {
 
 impl PathClaim {
     /// Returns whether the claim is still valid.
-    pub fn holds(&self, now: Millis) -> bool {
+    pub fn is_active(&self, now: Millis) -> bool {
         now < self.until
     }
 
     /// Returns whether two claims conflict: they have different holders, and one path contains or
     /// equals the other.
-    pub fn is_in_the_way_of(&self, other: &Self) -> bool {
+    pub fn conflicts_with(&self, other: &Self) -> bool {
         let meets = self.path.starts_with(&other.path) || other.path.starts_with(&self.path);
         meets && self.holder != other.holder
     }
@@ -47,15 +47,15 @@ mod tests {
     fn a_claim_is_in_the_way_of_others_on_the_same_path_above_and_below() {
         let held = claim("/p/src", "one");
         for path in ["/p/src", "/p/src/a.rs", "/p", "/"] {
-            assert!(held.is_in_the_way_of(&claim(path, "two")), "{path}");
-            assert!(!held.is_in_the_way_of(&claim(path, "one")), "{path}");
+            assert!(held.conflicts_with(&claim(path, "two")), "{path}");
+            assert!(!held.conflicts_with(&claim(path, "one")), "{path}");
         }
-        assert!(!held.is_in_the_way_of(&claim("/p/src2", "two")));
+        assert!(!held.conflicts_with(&claim("/p/src2", "two")));
     }
 
     #[test]
     fn a_claim_runs_out() {
-        assert!(claim("/p", "one").holds(9));
-        assert!(!claim("/p", "one").holds(10));
+        assert!(claim("/p", "one").is_active(9));
+        assert!(!claim("/p", "one").is_active(10));
     }
 }

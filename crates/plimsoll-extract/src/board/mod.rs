@@ -7,7 +7,7 @@ mod claim;
 mod render;
 
 pub use claim::PathClaim;
-pub use render::{HEADING, sealed_as_asked, told};
+pub use render::{HEADING, checkpoint_saved_notice, told};
 
 use plimsoll_core::Millis;
 use plimsoll_core::board::Reason;
@@ -33,7 +33,7 @@ impl MessageId {
     }
 
     /// Formats a UUID's number as an id.
-    pub fn of_uuid(number: u128) -> Self {
+    pub fn from_uuid(number: u128) -> Self {
         let digits = format!("{number:032x}");
         let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
         Self(parts.join("-"))
@@ -114,7 +114,7 @@ impl Message {
     }
 
     /// Returns the reason for a checkpoint, if the message asks for one.
-    pub fn trigger(&self) -> Option<&Reason> {
+    pub fn checkpoint_reason(&self) -> Option<&Reason> {
         match &self.what {
             MessageContent::CheckpointTrigger { reason } => Some(reason),
             MessageContent::Message { .. } => None,
@@ -124,25 +124,27 @@ impl Message {
     /// Makes the message safe to store and to show: removes secrets and control characters, and
     /// limits lengths.
     #[must_use]
-    pub fn cleaned(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let what = match self.what {
             MessageContent::CheckpointTrigger { reason: Reason::Other(word) } => {
-                MessageContent::CheckpointTrigger { reason: Reason::Other(name(&word)) }
+                MessageContent::CheckpointTrigger { reason: Reason::Other(sanitize_name(&word)) }
             }
-            MessageContent::Message { text } => MessageContent::Message { text: cleaned(&text) },
+            MessageContent::Message { text } => {
+                MessageContent::Message { text: sanitize_text(&text) }
+            }
             what @ MessageContent::CheckpointTrigger { .. } => what,
         };
-        Self { from: name(&self.from), what, ..self }
+        Self { from: sanitize_name(&self.from), what, ..self }
     }
 }
 
 /// Cleans a name and puts it on one line.
-fn name(text: &str) -> String {
-    kept::beginning(&kept::name(text), LONGEST_NAME)
+fn sanitize_name(text: &str) -> String {
+    kept::first_chars(&kept::sanitize_name(text), LONGEST_NAME)
 }
 
-fn cleaned(text: &str) -> String {
-    kept::beginning(&kept::told(text), LONGEST_TEXT)
+fn sanitize_text(text: &str) -> String {
+    kept::first_chars(&kept::sanitize(text), LONGEST_TEXT)
 }
 
 /// A time in UTC, in the form that people and other tools read.
@@ -196,7 +198,7 @@ pub(crate) mod tests {
     #[test]
     fn what_is_kept_has_no_secrets_and_no_control_characters() {
         let said = text("use ghp_0123456789abcdefghijABCDEFGHIJ456789 \u{1b}[31m\nthen rest");
-        let posted = Message { from: "a\nb\u{202e}".to_owned(), ..message(said) }.cleaned();
+        let posted = Message { from: "a\nb\u{202e}".to_owned(), ..message(said) }.sanitized();
         assert_eq!(posted.from, "ab");
         let MessageContent::Message { text } = posted.what else { panic!("another kind") };
         assert!(text.starts_with("use [redacted:") && text.ends_with("\nthen rest"), "{text}");
@@ -205,7 +207,7 @@ pub(crate) mod tests {
     #[test]
     fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
         let said = text("use ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789");
-        let MessageContent::Message { text } = message(said).cleaned().what else {
+        let MessageContent::Message { text } = message(said).sanitized().what else {
             panic!("another kind")
         };
         assert_eq!(text, "use [redacted:github-token]");
@@ -213,7 +215,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_uuid_is_written_as_usual() {
-        let id = MessageId::of_uuid(0x45be_f045_bf76_4c4c_8815_d7b3_542f_05b3);
+        let id = MessageId::from_uuid(0x45be_f045_bf76_4c4c_8815_d7b3_542f_05b3);
         assert_eq!(id.as_str(), "45bef045-bf76-4c4c-8815-d7b3542f05b3");
     }
 

@@ -36,7 +36,7 @@ fn heading(line: &str) -> Option<&'static str> {
 }
 
 /// Strips the pointer to the source record, `@123456`, and trailing blanks from a line.
-pub fn without_pointer(line: &str) -> &str {
+pub fn strip_pointer(line: &str) -> &str {
     let line = line.trim_end();
     match line.rsplit_once(" @") {
         Some((text, place)) if !place.is_empty() && place.bytes().all(|b| b.is_ascii_digit()) => {
@@ -55,13 +55,13 @@ pub fn summary(body: &str) -> String {
         found.map_or("", |(_, text)| *text)
     };
     let changes = section("What Changed");
-    let said = |text: &str| text.lines().map(bare).find(|line| !line.is_empty());
+    let said = |text: &str| text.lines().map(strip_markup).find(|line| !line.is_empty());
     let task = said(section("Task")).or_else(|| said(changes)).unwrap_or_default();
     let task: String = match task.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", task[..end].trim_end()),
         None => task,
     };
-    match files(changes) {
+    match count_files(changes) {
         0 => task,
         1 => format!("{task} - 1 file modified"),
         files => format!("{task} - {files} files modified"),
@@ -69,7 +69,7 @@ pub fn summary(body: &str) -> String {
 }
 
 /// Counts the files named by the items `- [file:line] - …`.
-fn files(changes: &str) -> usize {
+fn count_files(changes: &str) -> usize {
     let file = |line: &str| {
         let path = changed_path(line.trim_start().strip_prefix("- ")?)?;
         (!path.trim().is_empty()).then(|| path.to_owned())
@@ -91,8 +91,8 @@ pub(crate) fn changed_path(item: &str) -> Option<&str> {
 }
 
 /// Strips list and quote markers and control characters from a line.
-fn bare(line: &str) -> String {
-    let line = without_pointer(line).trim_start_matches(['-', '*', '>', '#', ' ', '\t']);
+fn strip_markup(line: &str) -> String {
+    let line = strip_pointer(line).trim_start_matches(['-', '*', '>', '#', ' ', '\t']);
     let line: String = line.chars().filter(|c| plimsoll_core::policy::is_plain(*c)).collect();
     line.trim().to_owned()
 }
@@ -126,7 +126,7 @@ mod tests {
         for (line, said) in
             [("- a @12", "- a"), ("- a @", "- a @"), ("- a@1", "- a@1"), ("b @x ", "b @x")]
         {
-            assert_eq!(without_pointer(line), said);
+            assert_eq!(strip_pointer(line), said);
         }
     }
 

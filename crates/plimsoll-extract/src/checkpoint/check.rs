@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::key::{SealingKey, sha256};
-use super::meta::{Meta, mac_of, parse};
+use super::meta::{Meta, parse, split_mac};
 use super::{CheckpointParts, LARGEST_READ, REQUIRED, SECTIONS, sections, split};
 
 /// The result of checking a file.
@@ -18,13 +18,13 @@ pub struct CheckpointCheck {
 
 impl CheckpointCheck {
     /// Returns whether the file has no problems, whatever its origin.
-    pub fn is_fine(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.problems.is_empty()
     }
 
     /// Returns whether the user's own key sealed the file and no byte has changed since.
-    pub fn is_sealed(&self) -> bool {
-        self.is_fine() && self.origin == SealOrigin::Own
+    pub fn is_own_and_valid(&self) -> bool {
+        self.is_valid() && self.origin == SealOrigin::Own
     }
 
     /// Returns the verdict on a file that could not be read.
@@ -121,34 +121,36 @@ pub fn check(text: &str, key: Option<&SealingKey>) -> CheckpointCheck {
     let meta = parse(front_matter);
     let origin = meta.as_ref().map_or(SealOrigin::Foreign, |meta| origin(meta, front_matter, key));
     let mut problems: Vec<CheckpointProblem> = meta.as_ref().err().cloned().into_iter().collect();
-    problems.extend(missing(body, &REQUIRED).into_iter().map(CheckpointProblem::MissingSection));
-    problems.extend(meta.as_ref().ok().and_then(|meta| damage(meta, body)));
+    problems.extend(
+        missing_sections(body, &REQUIRED).into_iter().map(CheckpointProblem::MissingSection),
+    );
+    problems.extend(meta.as_ref().ok().and_then(|meta| body_damage(meta, body)));
     problems.extend((origin == SealOrigin::Forged).then_some(CheckpointProblem::Forged));
     CheckpointCheck { meta: meta.ok(), origin, problems }
 }
 
-fn missing(body: &str, names: &[&'static str]) -> Vec<&'static str> {
+fn missing_sections(body: &str, names: &[&'static str]) -> Vec<&'static str> {
     let found: Vec<&str> = sections(body).into_iter().map(|(name, _)| name).collect();
     names.iter().copied().filter(|name| !found.contains(name)).collect()
 }
 
 /// Compares the body with its hash. A body that ends inside a line or before the last section has
 /// been truncated: plimsoll never writes such a body.
-fn damage(meta: &Meta, body: &str) -> Option<CheckpointProblem> {
+fn body_damage(meta: &Meta, body: &str) -> Option<CheckpointProblem> {
     let hash = meta.sha256.as_ref()?;
     if *hash == sha256(body.as_bytes()) {
         return None;
     }
-    let ends = body.ends_with('\n') && missing(body, &SECTIONS).is_empty();
+    let ends = body.ends_with('\n') && missing_sections(body, &SECTIONS).is_empty();
     Some(if ends { CheckpointProblem::Edited } else { CheckpointProblem::Cut })
 }
 
 fn origin(meta: &Meta, front_matter: &str, key: Option<&SealingKey>) -> SealOrigin {
     let Some(mac) = &meta.mac else { return SealOrigin::Foreign };
-    let Some(key) = key.filter(|key| key.is_named_in(mac)) else { return SealOrigin::OtherKey };
+    let Some(key) = key.filter(|key| key.is_key_of(mac)) else { return SealOrigin::OtherKey };
     // Without a hash, the mac would cover no body.
-    let vouched = mac_of(front_matter).filter(|(last, _)| last == mac && meta.sha256.is_some());
-    match vouched.is_some_and(|(mac, vouched)| key.vouches(mac, vouched)) {
+    let vouched = split_mac(front_matter).filter(|(last, _)| last == mac && meta.sha256.is_some());
+    match vouched.is_some_and(|(mac, vouched)| key.verifies(mac, vouched)) {
         true => SealOrigin::Own,
         false => SealOrigin::Forged,
     }

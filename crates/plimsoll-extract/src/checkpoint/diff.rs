@@ -1,6 +1,6 @@
 //! Compares two checkpoints: what the work did between them.
 
-use super::{SECTIONS, sections, without_pointer};
+use super::{SECTIONS, sections, strip_pointer};
 
 /// The changes in one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub fn diff(before: &str, after: &str) -> Vec<SectionDiff> {
     let (before, after) = (sections(before), sections(after));
     let compare = |section: &'static str| {
         let (old, new) = (lines(&before, section), lines(&after, section));
-        SectionDiff { section, added: beyond(&new, &old), removed: beyond(&old, &new) }
+        SectionDiff { section, added: lines_not_in(&new, &old), removed: lines_not_in(&old, &new) }
     };
     let differs = |diff: &SectionDiff| !diff.added.is_empty() || !diff.removed.is_empty();
     std::iter::once("").chain(SECTIONS).map(compare).filter(differs).collect()
@@ -32,10 +32,10 @@ fn lines<'a>(sections: &[(&str, &'a str)], name: &str) -> Vec<&'a str> {
 }
 
 /// Returns the `lines` that are not in `others`, counting repeated lines.
-fn beyond(lines: &[&str], others: &[&str]) -> Vec<String> {
+fn lines_not_in(lines: &[&str], others: &[&str]) -> Vec<String> {
     let mut counts = std::collections::HashMap::new();
-    others.iter().for_each(|line| *counts.entry(without_pointer(line)).or_insert(0_usize) += 1);
-    let is_new = |line: &&&str| match counts.get_mut(without_pointer(line)) {
+    others.iter().for_each(|line| *counts.entry(strip_pointer(line)).or_insert(0_usize) += 1);
+    let is_new = |line: &&&str| match counts.get_mut(strip_pointer(line)) {
         Some(count) if *count > 0 => {
             *count -= 1;
             false

@@ -22,7 +22,7 @@ impl SealingKey {
     pub fn seal(&self, mut meta: Meta, body: &str) -> (Meta, String) {
         meta.sha256 = Some(sha256(body.as_bytes()));
         meta.mac = None;
-        meta.mac = Some(self.mac(&meta::vouched(&meta)));
+        meta.mac = Some(self.mac(&meta::signed_lines(&meta)));
         let text = meta::render(&meta, body);
         (meta, text)
     }
@@ -30,23 +30,23 @@ impl SealingKey {
     /// Computes the mac of a front matter, prefixed with the key's name.
     fn mac(&self, vouched: &str) -> String {
         let tag = self.hmac(SEAL, vouched).finalize().into_bytes();
-        format!("{}:{}", self.name(), hex(&tag))
+        format!("{}:{}", self.key_id(), encode_hex(&tag))
     }
 
     /// Returns whether `mac` matches a front matter, in constant time.
-    pub(super) fn vouches(&self, mac: &str, vouched: &str) -> bool {
-        let tag = mac.split_once(':').and_then(|(_, tag)| bytes(tag));
+    pub(super) fn verifies(&self, mac: &str, vouched: &str) -> bool {
+        let tag = mac.split_once(':').and_then(|(_, tag)| decode_hex(tag));
         tag.is_some_and(|tag| self.hmac(SEAL, vouched).verify_slice(&tag).is_ok())
     }
 
     /// Returns whether `mac` names this key.
-    pub(super) fn is_named_in(&self, mac: &str) -> bool {
-        mac.split_once(':').is_some_and(|(name, _)| name == self.name())
+    pub(super) fn is_key_of(&self, mac: &str) -> bool {
+        mac.split_once(':').is_some_and(|(name, _)| name == self.key_id())
     }
 
     /// Returns a name that distinguishes keys without revealing them.
-    fn name(&self) -> String {
-        hex(&self.hmac(NAME, "").finalize().into_bytes()[..4])
+    fn key_id(&self) -> String {
+        encode_hex(&self.hmac(NAME, "").finalize().into_bytes()[..4])
     }
 
     fn hmac(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
@@ -70,15 +70,15 @@ impl std::fmt::Debug for SealingKey {
 
 /// Returns the SHA-256 of some bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    encode_hex(&Sha256::digest(bytes))
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn encode_hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-fn bytes(hex: &str) -> Option<Vec<u8>> {
+fn decode_hex(hex: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = hex.chars().map(|digit| digit.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
     Some(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect())
@@ -92,19 +92,19 @@ mod tests {
     fn hashes_are_those_of_everybody_else() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(sha256(b""), empty);
-        assert_eq!(bytes("00ff1a"), Some(vec![0, 255, 26]));
-        assert_eq!((bytes("0"), bytes("0g"), bytes("+1")), (None, None, None));
+        assert_eq!(decode_hex("00ff1a"), Some(vec![0, 255, 26]));
+        assert_eq!((decode_hex("0"), decode_hex("0g"), decode_hex("+1")), (None, None, None));
     }
 
     #[test]
     fn a_mac_is_good_for_its_text_and_its_key_alone() {
         let (key, other) = (SealingKey::new([7; 32]), SealingKey::new([8; 32]));
         let mac = key.mac("text");
-        assert!(key.vouches(&mac, "text") && key.is_named_in(&mac));
-        assert!(!key.vouches(&mac, "texT"));
-        assert!(!other.vouches(&mac, "text") && !other.is_named_in(&mac));
+        assert!(key.verifies(&mac, "text") && key.is_key_of(&mac));
+        assert!(!key.verifies(&mac, "texT"));
+        assert!(!other.verifies(&mac, "text") && !other.is_key_of(&mac));
         for bad in ["", ":", "x", &mac[..mac.len() - 2], &format!("{mac}00")] {
-            assert!(!key.vouches(bad, "text"), "{bad}");
+            assert!(!key.verifies(bad, "text"), "{bad}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Meta {
     #[serde(default)]
     pub id: String,
     /// Time of creation, to the second.
-    #[serde(deserialize_with = "created")]
+    #[serde(deserialize_with = "deserialize_created")]
     pub created: Millis,
     /// Reason for the checkpoint.
     #[serde(rename = "trigger")]
@@ -78,7 +78,7 @@ pub struct GitState {
 
 impl GitState {
     /// Describes how the repository changed until `now`; `None` if it did not.
-    pub fn moved(&self, now: &Self) -> Option<String> {
+    pub fn describe_change(&self, now: &Self) -> Option<String> {
         let name = |name: &Option<String>| brief(name.as_deref().unwrap_or("none"));
         let short = |head: &Option<String>| name(head).chars().take(8).collect::<String>();
         if self.branch != now.branch {
@@ -100,7 +100,7 @@ pub struct TranscriptExtent {
     pub tail_sha256: String,
 }
 
-fn created<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
+fn deserialize_created<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
     let text = String::deserialize(deserializer)?;
     moment(&text).ok_or_else(|| serde::de::Error::custom("not a moment in UTC"))
 }
@@ -108,13 +108,13 @@ fn created<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Erro
 /// Returns the text of the checkpoint file.
 pub fn render(meta: &Meta, body: &str) -> String {
     let mac = meta.mac.as_ref().map_or_else(String::new, |mac| format!("{MAC}{}\n", quoted(mac)));
-    format!("---\n{}{mac}---\n\n{body}", vouched(meta))
+    format!("---\n{}{mac}---\n\n{body}", signed_lines(meta))
 }
 
 const MAC: &str = "mac: ";
 
 /// Returns the lines of the front matter that the mac covers: all but its own.
-pub(super) fn vouched(meta: &Meta) -> String {
+pub(super) fn signed_lines(meta: &Meta) -> String {
     let mut text = String::with_capacity(1024);
     let mut line = |key: &str, value: String| {
         // A nested value starts on the line below its key. Writing to a `String` cannot fail.
@@ -152,7 +152,7 @@ fn source(TranscriptExtent { path, offset, tail_sha256 }: &TranscriptExtent) -> 
 }
 
 /// Returns the mac at the end of a front matter, and the lines that it covers.
-pub(super) fn mac_of(front_matter: &str) -> Option<(&str, &str)> {
+pub(super) fn split_mac(front_matter: &str) -> Option<(&str, &str)> {
     let lines = front_matter.strip_suffix('\n')?;
     let start = lines.rfind('\n')? + 1;
     let mac = lines[start..].strip_prefix(MAC)?.strip_prefix('"')?.strip_suffix('"')?;

@@ -26,7 +26,7 @@ mod sealed_header;
 mod yaml;
 
 pub(crate) use body::changed_path;
-pub use body::{sections, summary, without_pointer};
+pub use body::{sections, strip_pointer, summary};
 pub use check::{CheckpointCheck, CheckpointProblem, SealOrigin, check};
 pub use diff::{SectionDiff, diff};
 pub use key::{SealingKey, sha256};

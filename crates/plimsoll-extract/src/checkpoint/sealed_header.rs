@@ -1,7 +1,7 @@
 //! Reads a few values from the front matter of the user's own checkpoint, without reading the body.
 
 use super::key::SealingKey;
-use super::meta::mac_of;
+use super::meta::split_mac;
 use super::split;
 use super::yaml::scalar;
 
@@ -13,13 +13,13 @@ pub struct SealedHeader<'t> {
 
 impl<'t> SealedHeader<'t> {
     /// Reads the start of a file; `None` if the user's key did not seal it.
-    pub fn of(text: &'t str, key: &SealingKey) -> Option<Self> {
-        let (mac, vouched) = mac_of(split(text).ok()?.front_matter)?;
-        (key.is_named_in(mac) && key.vouches(mac, vouched)).then_some(Self { vouched })
+    pub fn parse(text: &'t str, key: &SealingKey) -> Option<Self> {
+        let (mac, vouched) = split_mac(split(text).ok()?.front_matter)?;
+        (key.is_key_of(mac) && key.verifies(mac, vouched)).then_some(Self { vouched })
     }
 
     /// Returns whether the front matter has this value under this name.
-    pub fn says(&self, name: &str, value: &str) -> bool {
+    pub fn has_value(&self, name: &str, value: &str) -> bool {
         self.value(name) == Some(&scalar(value))
     }
 

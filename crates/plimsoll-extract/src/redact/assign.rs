@@ -26,7 +26,7 @@ enum ValueForm {
 /// Adds the value of the name around a keyword, if it is a secret.
 pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let is_done = found.last().is_some_and(|last| hit.start < last.range.end);
-    found.extend(if is_done { None } else { assigned(text, hit) });
+    found.extend(if is_done { None } else { assigned_secret(text, hit) });
 }
 
 /// Adds the value of a name that is just `key`, if the value can only be a secret: most keys are
@@ -34,7 +34,7 @@ pub(super) fn find(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
 pub(super) fn find_key(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let is_named = matches!(at(text, hit.end), b'=' | b':' | b' ' | b'"' | b'\'' | b'\\');
     let is_done = found.last().is_some_and(|last| hit.start < last.range.end);
-    if is_done || !is_named || names::around(text, hit.clone()).as_ref() != Some(&hit) {
+    if is_done || !is_named || names::name_around(text, hit.clone()).as_ref() != Some(&hit) {
         return;
     }
     let Some(link) = link(text, &hit) else { return };
@@ -44,14 +44,14 @@ pub(super) fn find_key(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) 
     }
 }
 
-fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
-    let place = names::around(text, hit)?;
+fn assigned_secret(text: &[u8], hit: Range<usize>) -> Option<Secret> {
+    let place = names::name_around(text, hit)?;
     let link = link(text, &place)
         .filter(|link| link.kind == LinkKind::Equals || !is_path(text, &place))?;
     let is_queried = link.kind == LinkKind::Equals && web::is_in_query(text, place.start);
     let name = str::from_utf8(&text[place]).ok()?;
     let class = names::class(name)?;
-    let (range, style) = given(text, name, &link)?;
+    let (range, style) = assigned_value(text, name, &link)?;
     let judged = &text[range.start..range.end.min(range.start + LONGEST)];
     let is_label = judged.eq_ignore_ascii_case(name.as_bytes());
     let is_place = is_queried || names::is_header(name) && link.kind != LinkKind::Word;
@@ -60,19 +60,19 @@ fn assigned(text: &[u8], hit: Range<usize>) -> Option<Secret> {
         || class == SecretClass::Password
             && style == ValueForm::Literal
             && is_phrase(text, &link, &range);
-    if is_label || means_another(name, style, link.kind, judged) || !is_secret {
+    if is_label || has_other_meaning(name, style, link.kind, judged) || !is_secret {
         return None;
     }
-    let range = if is_cut(&range, style) { whole(text, range, style) } else { range };
+    let range = if is_truncated(&range, style) { extend_to_end(text, range, style) } else { range };
     Some(Secret { range, kind: names::kind(name, class) })
 }
 
 /// Returns whether a short name means something other than a password: `pass` is also a test
 /// result, `pwd` a folder.
-fn means_another(name: &str, style: ValueForm, link: LinkKind, given: &[u8]) -> bool {
+fn has_other_meaning(name: &str, style: ValueForm, link: LinkKind, given: &[u8]) -> bool {
     let is_set = link == LinkKind::Equals;
     match name.trim_start_matches('-').to_ascii_lowercase().as_str() {
-        "pass" => !is_set && style != ValueForm::Literal || !value::is_mixed(given),
+        "pass" => !is_set && style != ValueForm::Literal || !value::is_password_like(given),
         "pwd" => !is_set || given.iter().any(|byte| matches!(byte, b'/' | b'\\')),
         _ => false,
     }
@@ -146,7 +146,7 @@ fn loose_link(text: &[u8], name: &Range<usize>, from: usize) -> Option<NameLink>
     match at(text, from) {
         b'(' => link(LinkKind::Call, from + 1),
         b',' if is_quoted => link(LinkKind::Call, from + 1),
-        _ if scan::stands(text, from, "is ") => link(LinkKind::Word, from + 3),
+        _ if scan::matches_at(text, from, "is ") => link(LinkKind::Word, from + 3),
         _ if from == name.end => None,
         _ if text[name.clone()].starts_with(b"-") || is_netrc(text, name.start) => {
             link(LinkKind::Blank, from)
@@ -171,7 +171,7 @@ fn skip_type(text: &[u8], from: usize) -> usize {
 }
 
 /// Returns the range of the value and the form it is written in.
-fn given(text: &[u8], name: &str, link: &NameLink) -> Option<(Range<usize>, ValueForm)> {
+fn assigned_value(text: &[u8], name: &str, link: &NameLink) -> Option<(Range<usize>, ValueForm)> {
     quoted(text, link).or_else(|| bare(text, name, link))
 }
 
@@ -183,7 +183,7 @@ fn quoted(text: &[u8], link: &NameLink) -> Option<(Range<usize>, ValueForm)> {
     let is_literal = opened.is_some() && !matches!(link.kind, LinkKind::Word | LinkKind::Call);
     let style = if is_literal { ValueForm::Literal } else { ValueForm::Loose };
     let (quote, from) = opened.or_else(called)?;
-    Some((from..quote.closes(text, from), style))
+    Some((from..quote.closing_position(text, from), style))
 }
 
 fn bare(text: &[u8], name: &str, link: &NameLink) -> Option<(Range<usize>, ValueForm)> {
@@ -198,7 +198,7 @@ fn bare(text: &[u8], name: &str, link: &NameLink) -> Option<(Range<usize>, Value
     };
     let most = text.len().min(link.value + LONGEST);
     let run = link.value..end_of_bare(&text[..most], link.value, style);
-    let end = if is_cut(&run, style) { run.end } else { trimmed(text, run).end };
+    let end = if is_truncated(&run, style) { run.end } else { trim_punctuation(text, run).end };
     let is_shortened = text[end..].starts_with(b"...");
     let is_given = match style {
         ValueForm::Tagged => end - link.value == LONGEST || text[end..].starts_with(b"</"),
@@ -232,19 +232,19 @@ fn end_of_bare(text: &[u8], from: usize, style: ValueForm) -> usize {
 }
 
 /// Drops punctuation that ends a sentence or a list item.
-fn trimmed(text: &[u8], run: Range<usize>) -> Range<usize> {
+fn trim_punctuation(text: &[u8], run: Range<usize>) -> Range<usize> {
     let stops = text[run.clone()].iter().rev().take_while(|byte| b".,:".contains(byte));
     run.start..run.end - stops.count()
 }
 
 /// Returns whether only part of an unquoted value was examined.
-fn is_cut(run: &Range<usize>, style: ValueForm) -> bool {
+fn is_truncated(run: &Range<usize>, style: ValueForm) -> bool {
     style != ValueForm::Literal && run.len() == LONGEST
 }
 
 /// Extends a partly examined value to its end.
-fn whole(text: &[u8], part: Range<usize>, style: ValueForm) -> Range<usize> {
-    trimmed(text, part.start..end_of_bare(text, part.end, style))
+fn extend_to_end(text: &[u8], part: Range<usize>, style: ValueForm) -> Range<usize> {
+    trim_punctuation(text, part.start..end_of_bare(text, part.end, style))
 }
 
 fn is_secret(class: SecretClass, style: ValueForm, given: &[u8]) -> bool {
@@ -254,7 +254,7 @@ fn is_secret(class: SecretClass, style: ValueForm, given: &[u8]) -> bool {
         (_, ValueForm::Variable) => is_variable_secret(given),
         _ => value::is_random(given, 8),
     };
-    (looks_so || value::is_hash(given)) && !value::stands_for_another(given)
+    (looks_so || value::is_hash(given)) && !value::is_harmless(given)
 }
 
 fn is_password(style: ValueForm, given: &[u8]) -> bool {
@@ -262,12 +262,14 @@ fn is_password(style: ValueForm, given: &[u8]) -> bool {
     match style {
         ValueForm::Variable => given.len() >= 4 && !is_constant(given),
         ValueForm::Literal | ValueForm::Tagged => {
-            given.len() >= 4 && !is_label && (value::is_mixed(given) || is_plain_word(given))
+            given.len() >= 4
+                && !is_label
+                && (value::is_password_like(given) || is_plain_word(given))
         }
         _ => {
             given.len() >= 6
-                && (value::is_mixed(given) || value::is_random(given, 8))
-                && !value::is_code(given)
+                && (value::is_password_like(given) || value::is_random(given, 8))
+                && !value::is_code_name(given)
         }
     }
 }
@@ -324,14 +326,14 @@ fn is_phrase(text: &[u8], link: &NameLink, range: &Range<usize>) -> bool {
     let is_odd = |word: &&str| {
         let word = word.trim_end_matches(STOPS);
         let is_joined = word.contains('_') && word.bytes().any(|byte| byte.is_ascii_alphabetic());
-        is_joined || value::is_mixed(word.as_bytes())
+        is_joined || value::is_password_like(word.as_bytes())
     };
     (2..=12).contains(&words.len())
         && (8..=LONGEST).contains(&given.len())
         && is_whole
         && (words.iter().any(is_odd) || is_set && words.len() > 2 && !given.ends_with(STOPS))
         && !words.iter().any(is_label)
-        && !value::stands_for_another(given.as_bytes())
+        && !value::is_harmless(given.as_bytes())
 }
 
 /// Returns whether this is a capitalized word such as `Password`, a form's label.

@@ -46,14 +46,14 @@ const SCHEMES: &[&str] = &[
 /// or a single value.
 pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let Some(start) = value_of(text, hit.end) else { return };
-    let end = ALNUM.with(b"-").run_within(text, start, JUDGED);
+    let end = ALNUM.with(b"-").run_end_within(text, start, JUDGED);
     let scheme = &text[start..end];
     let from = skip_spaces(text, end);
     if from == end || value::is_hash(scheme) {
-        return credentials(text, start, "authorization", 16, found);
+        return add_credentials(text, start, "authorization", 16, found);
     }
     if is_parameter(text, from) {
-        return parameters(text, from, found);
+        return add_parameters(text, from, found);
     }
     let is_scheme = |known: &&str| scheme.eq_ignore_ascii_case(known.as_bytes());
     let is_basic = is_scheme(&"basic");
@@ -62,8 +62,8 @@ pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secr
     }
     let kind = if is_basic { "basic-auth" } else { "bearer-token" };
     match SCHEMES.iter().any(is_scheme) {
-        true => expected(text, from, kind, found),
-        false => credentials(text, from, kind, 8, found),
+        true => add_expected_credentials(text, from, kind, found),
+        false => add_credentials(text, from, kind, 8, found),
     }
 }
 
@@ -71,17 +71,17 @@ pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secr
 const CREDENTIALS: scan::Alphabet = TOKEN68.with(b":");
 
 /// Adds the credentials that start here, if they look random or are a hash.
-fn credentials(
+fn add_credentials(
     text: &[u8],
     from: usize,
     kind: &'static str,
     least: usize,
     found: &mut Vec<Secret>,
 ) {
-    let judged = &text[from..CREDENTIALS.run_within(text, from, JUDGED)];
+    let judged = &text[from..CREDENTIALS.run_end_within(text, from, JUDGED)];
     let is_secret = value::is_random(judged, least) || judged.split(is_colon).any(value::is_hash);
-    let range = from..CREDENTIALS.run(text, from);
-    push(found, range, kind, is_secret && !value::is_placeholder(judged));
+    let range = from..CREDENTIALS.run_end(text, from);
+    add_if_secret(found, range, kind, is_secret && !value::is_placeholder(judged));
 }
 
 fn is_colon(byte: &u8) -> bool {
@@ -89,39 +89,39 @@ fn is_colon(byte: &u8) -> bool {
 }
 
 /// Adds the credentials that start here, in a place for nothing else: a quoted word counts too.
-fn expected(text: &[u8], from: usize, kind: &'static str, found: &mut Vec<Secret>) {
-    let end = CREDENTIALS.run(text, from);
+fn add_expected_credentials(text: &[u8], from: usize, kind: &'static str, found: &mut Vec<Secret>) {
+    let end = CREDENTIALS.run_end(text, from);
     let judged = &text[from..end.min(from + JUDGED)];
     let is_quoted = quote(text, end).is_some();
-    let is_word = is_quoted && judged.len() >= 8 && !value::stands_for_another(judged);
+    let is_word = is_quoted && judged.len() >= 8 && !value::is_harmless(judged);
     let is_credential = |part: &[u8]| value::is_credential(part, 6);
-    push(found, from..end, kind, is_word || judged.split(is_colon).any(is_credential));
+    add_if_secret(found, from..end, kind, is_word || judged.split(is_colon).any(is_credential));
 }
 
 /// Adds the token of `Bearer …`, anywhere in a text.
 pub(super) fn bearer(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    credentials(text, hit.end, "bearer-token", 16, found);
+    add_credentials(text, hit.end, "bearer-token", 16, found);
 }
 
 /// Adds a session id in its own header. The id is enough to log in.
 pub(super) fn session(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let Some(from) = value_of(text, hit.end) else { return };
-    credentials(text, from, "token", 16, found);
+    add_credentials(text, from, "token", 16, found);
 }
 
 /// Adds the signature in an application's own header: `X-Hub-Signature-256: sha256=…`. `web`
 /// handles a signature after `=`, in a URL query.
 pub(super) fn signature(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     const LONGEST_SCHEME: usize = 8;
-    let Some(name) = names::around(text, hit.clone()) else { return };
+    let Some(name) = names::name_around(text, hit.clone()) else { return };
     let version = &text[hit.end..name.end];
-    let is_header = scan::stands(text, name.start, "x-")
+    let is_header = scan::matches_at(text, name.start, "x-")
         && (version.is_empty() || version.iter().any(u8::is_ascii_digit))
         && at(text, name.end) != b'=';
     let Some(start) = value_of(text, name.end).filter(|_| is_header) else { return };
-    let scheme = ALNUM.run_within(text, start, LONGEST_SCHEME);
+    let scheme = ALNUM.run_end_within(text, start, LONGEST_SCHEME);
     let from = if at(text, scheme) == b'=' { scheme + 1 } else { start };
-    credentials(text, from, "signature", 16, found);
+    add_credentials(text, from, "signature", 16, found);
 }
 
 /// Parameters of `Authorization` that are not secret.
@@ -148,7 +148,7 @@ const PUBLIC: &[&str] = &[
 
 /// Returns whether `name=value` starts here. The `=` padding of base64 has no value after it.
 fn is_parameter(text: &[u8], from: usize) -> bool {
-    let sign = URL64.run_within(text, from, JUDGED);
+    let sign = URL64.run_end_within(text, from, JUDGED);
     let value = at(text, sign + 1);
     sign > from
         && at(text, sign) == b'='
@@ -156,21 +156,21 @@ fn is_parameter(text: &[u8], from: usize) -> bool {
 }
 
 /// Adds the secret values among the parameters that start here.
-fn parameters(text: &[u8], from: usize, found: &mut Vec<Secret>) {
+fn add_parameters(text: &[u8], from: usize, found: &mut Vec<Secret>) {
     const MOST: usize = 32;
     let mut name = from;
     for _ in 0..MOST {
         if !is_parameter(text, name) {
             return;
         }
-        let sign = URL64.run(text, name);
+        let sign = URL64.run_end(text, name);
         let given = parameter(text, sign + 1);
         let is_public =
             PUBLIC.iter().any(|public| text[name..sign].eq_ignore_ascii_case(public.as_bytes()));
         let judged = &text[given.start..given.end.min(given.start + JUDGED)];
         let is_secret = !is_public && value::is_credential(judged, 6);
         let end = skip_quote(text, given.end);
-        push(found, given, "authorization", is_secret);
+        add_if_secret(found, given, "authorization", is_secret);
         name = end_while(text, end, |byte| matches!(byte, b' ' | b'\t' | b','));
     }
 }
@@ -178,7 +178,7 @@ fn parameters(text: &[u8], from: usize, found: &mut Vec<Secret>) {
 /// Returns the range of a parameter's value.
 fn parameter(text: &[u8], from: usize) -> Range<usize> {
     match quote(text, from) {
-        Some((quote, from)) => from..quote.closes(text, from),
+        Some((quote, from)) => from..quote.closing_position(text, from),
         None => from..end_while(text, from, |byte| byte > b' ' && !b"\"'`\\,".contains(&byte)),
     }
 }
@@ -186,8 +186,8 @@ fn parameter(text: &[u8], from: usize) -> Range<usize> {
 /// Adds `user:password` in base64 after `Basic `.
 pub(super) fn login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     const MOST: usize = 1024;
-    let end = BASE64.run_within(text, hit.end, MOST);
-    push(found, hit.end..end, "basic-auth", is_login(&text[hit.end..end]));
+    let end = BASE64.run_end_within(text, hit.end, MOST);
+    add_if_secret(found, hit.end..end, "basic-auth", is_login(&text[hit.end..end]));
 }
 
 /// Adds a base64 login in an `"auth"` entry, as in the config files of container registries. The
@@ -199,13 +199,13 @@ pub(super) fn auth_entry(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>
 
 /// Returns whether this is base64 of printable text with a colon.
 fn is_login(given: &[u8]) -> bool {
-    let Some(plain) = decoded(given) else { return false };
+    let Some(plain) = decode_base64(given) else { return false };
     plain.len() >= 5
         && plain.contains(&b':')
         && plain.iter().all(|byte| (b' '..=b'~').contains(byte))
 }
 
-fn decoded(given: &[u8]) -> Option<Vec<u8>> {
+fn decode_base64(given: &[u8]) -> Option<Vec<u8>> {
     if !given.len().is_multiple_of(4) {
         return None;
     }
@@ -240,15 +240,15 @@ pub(super) fn cookie(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let name = if at(text, hit.end) == b's' { hit.end + 1 } else { hit.end };
     let Some(start) = value_of(text, name) else { return option(text, hit, found) };
     match at(text, start) {
-        b'{' => members(text, start, found),
-        _ => cookies(text, start, found),
+        b'{' => add_members(text, start, found),
+        _ => add_cookies(text, start, found),
     }
 }
 
 /// Adds the secret values of `--cookie "name=value"`.
 fn option(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     if text[..hit.start].ends_with(b"--") {
-        cookies(text, skip_quote(text, skip_blanks(text, hit.end)), found);
+        add_cookies(text, skip_quote(text, skip_blanks(text, hit.end)), found);
     }
 }
 
@@ -256,16 +256,16 @@ fn option(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
 const LONGEST: usize = 2048;
 
 /// Adds the secret values among the cookies that start here: `name=value; name=value`.
-pub(super) fn cookies(text: &[u8], from: usize, found: &mut Vec<Secret>) {
+pub(super) fn add_cookies(text: &[u8], from: usize, found: &mut Vec<Secret>) {
     let most = text.len().min(from + LONGEST);
     let mut place = from;
     loop {
         let name = skip_blanks(text, place);
-        let sign = DOTTED.run(&text[..most], name);
+        let sign = DOTTED.run_end(&text[..most], name);
         if at(text, sign) != b'=' {
             return;
         }
-        let end = cookie_value(text, name..sign, sign + 1, found);
+        let end = add_cookie_value(text, name..sign, sign + 1, found);
         if at(text, end) != b';' {
             return;
         }
@@ -274,25 +274,30 @@ pub(super) fn cookies(text: &[u8], from: usize, found: &mut Vec<Secret>) {
 }
 
 /// Adds the secret values among an object's members: `{"name": "value"}`.
-fn members(text: &[u8], object: usize, found: &mut Vec<Secret>) {
+fn add_members(text: &[u8], object: usize, found: &mut Vec<Secret>) {
     let most = text.len().min(object + LONGEST);
     let mut place = object;
     while place < most && matches!(at(text, place), b'{' | b',') {
         let name = end_while(text, place + 1, |byte| byte.is_ascii_whitespace());
         let name = skip_quote(text, name);
-        let end = DOTTED.run(&text[..most], name);
+        let end = DOTTED.run_end(&text[..most], name);
         let Some(start) = value_of(text, end) else { return };
-        place = skip_quote(text, cookie_value(text, name..end, start, found));
+        place = skip_quote(text, add_cookie_value(text, name..end, start, found));
     }
 }
 
 /// Adds the value that starts here if it is a secret, and returns its end.
-fn cookie_value(text: &[u8], name: Range<usize>, from: usize, found: &mut Vec<Secret>) -> usize {
+fn add_cookie_value(
+    text: &[u8],
+    name: Range<usize>,
+    from: usize,
+    found: &mut Vec<Secret>,
+) -> usize {
     let is_inside = |byte: u8| byte > b' ' && !b";,\"'`\\".contains(&byte);
     let judged = end_while(&text[..text.len().min(from + JUDGED)], from, is_inside);
     let is_secret = is_cookie_secret(&text[name], &text[from..judged]);
     let end = if is_secret { end_while(text, judged, is_inside) } else { judged };
-    push(found, from..end, "cookie", is_secret);
+    add_if_secret(found, from..end, "cookie", is_secret);
     end
 }
 
@@ -301,10 +306,10 @@ fn is_cookie_secret(name: &[u8], given: &[u8]) -> bool {
     let is_session = || ["sess", "sid", "auth", "token", "jwt"].iter().any(opens);
     let is_credential = || is_session() && value::is_credential(given, 8);
     let is_random = value::is_random(given, 16) || value::is_hash(given) || is_credential();
-    is_random && !value::stands_for_another(given)
+    is_random && !value::is_harmless(given)
 }
 
-pub(super) fn push(
+pub(super) fn add_if_secret(
     found: &mut Vec<Secret>,
     range: Range<usize>,
     kind: &'static str,

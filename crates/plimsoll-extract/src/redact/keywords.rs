@@ -47,7 +47,7 @@ const fn slot_of(bytes: u32) -> usize {
 }
 
 /// Calls `found` for every occurrence of every rule's keyword, ignoring ASCII case.
-pub(super) fn each(text: &[u8], mut found: impl FnMut(&'static Rule, Range<usize>)) {
+pub(super) fn for_each_match(text: &[u8], mut found: impl FnMut(&'static Rule, Range<usize>)) {
     let mut start = 0;
     // Eight bytes contain six triples.
     while let Some(eight) = text.get(start..).and_then(<[u8]>::first_chunk::<8>) {
@@ -56,19 +56,19 @@ pub(super) fn each(text: &[u8], mut found: impl FnMut(&'static Rule, Range<usize
             std::array::from_fn(|at| INDEX.first[slot_of((eight >> (8 * at)) as u32)]);
         if numbers != [0; 6] {
             let hits = numbers.iter().enumerate().filter(|(_, number)| **number != 0);
-            hits.for_each(|(at, number)| chain(text, start + at, *number, &mut found));
+            hits.for_each(|(at, number)| match_slot(text, start + at, *number, &mut found));
         }
         start += numbers.len();
     }
     let rest = text.get(start..).unwrap_or_default();
     for (at, three) in rest.array_windows().enumerate() {
-        chain(text, start + at, INDEX.first[slot(*three)], &mut found);
+        match_slot(text, start + at, INDEX.first[slot(*three)], &mut found);
     }
 }
 
 /// Reports the rules in a slot whose keyword is at `start`.
 #[inline(never)]
-fn chain(
+fn match_slot(
     text: &[u8],
     start: usize,
     mut number: u8,
@@ -76,7 +76,7 @@ fn chain(
 ) {
     while number != 0 {
         let rule = &RULES[usize::from(number) - 1];
-        if scan::stands(text, start, rule.keyword) {
+        if scan::matches_at(text, start, rule.keyword) {
             found(rule, start..start + rule.keyword.len());
         }
         number = INDEX.next[usize::from(number)];
@@ -93,7 +93,7 @@ mod tests {
             let text = format!("é{}{}é", rule.keyword.to_uppercase(), rule.keyword);
             let length = rule.keyword.len();
             let mut places = Vec::new();
-            each(text.as_bytes(), |hit, place| {
+            for_each_match(text.as_bytes(), |hit, place| {
                 if hit.keyword == rule.keyword {
                     places.push(place.start);
                 }

@@ -28,7 +28,7 @@ impl SecretClass {
 }
 
 /// Returns whether a kind is only a class, not a specific service.
-pub(super) fn is_general(kind: &str) -> bool {
+pub(super) fn is_class_kind(kind: &str) -> bool {
     [SecretClass::Password, SecretClass::Secret, SecretClass::Token, SecretClass::Key]
         .iter()
         .any(|class| class.kind() == kind)
@@ -199,7 +199,7 @@ pub(super) fn is_header(name: &str) -> bool {
 
 /// Returns whether a name is an application's own header: `X-Functions-Key`.
 fn is_extension(name: &str) -> bool {
-    scan::stands(name.as_bytes(), 0, "x-")
+    scan::matches_at(name.as_bytes(), 0, "x-")
 }
 
 /// Words before `key` in headers that are not secrets.
@@ -254,11 +254,11 @@ fn words(name: &str) -> Vec<String> {
 const LONGEST: usize = 64;
 
 /// Returns the range of the name that contains a keyword.
-pub(super) fn around(text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
-    let run = URL64.run_before(text, hit.start, LONGEST + 1);
-    let start = scan::unescaped(text, run).min(hit.start);
+pub(super) fn name_around(text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
+    let run = URL64.run_start(text, hit.start, LONGEST + 1);
+    let start = scan::skip_escape_letter(text, run).min(hit.start);
     let most = text.len().min(hit.end + LONGEST + 1);
-    let end = URL64.run(&text[..most], hit.end);
+    let end = URL64.run_end(&text[..most], hit.end);
     let is_mark = text[..start].ends_with(super::MARK.as_bytes());
     (end - start <= LONGEST && !is_mark).then_some(start..end)
 }

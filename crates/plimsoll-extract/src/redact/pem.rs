@@ -16,12 +16,12 @@ const DASHES: usize = 5;
 ///
 /// Code that only searches for such a line stays, because no key follows it.
 pub(super) fn block(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    let start = DASH.run_before(text, hit.start, DASHES - 1);
+    let start = DASH.run_start(text, hit.start, DASHES - 1);
     let Some(body) = end_of_heading(text, hit.end) else { return };
     let rest = &text[body..text.len().min(body + LONGEST)];
     let end = match scan::position(rest, "-----") {
         Some(end) if is_body(&rest[..end]) => end_of_heading(text, body + end + "-----END".len()),
-        _ => torn_body(text, body),
+        _ => body_end(text, body),
     };
     found.extend(end.map(|end| Secret { range: start..end, kind: "private-key" }));
 }
@@ -49,14 +49,14 @@ fn runs(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Returns the end of a key body that has no closing line. A line number, a quote or an escaped `
 /// ` may separate its lines; headers may precede the first.
-fn torn_body(text: &[u8], from: usize) -> Option<usize> {
+fn body_end(text: &[u8], from: usize) -> Option<usize> {
     const HEADERS: usize = 160;
     const GAP: usize = 24;
     const LINE: usize = 40;
     let mut end = None;
     let mut place = from;
     while place < text.len().min(end.map_or(from + HEADERS, |end| end + GAP)) {
-        let run = BASE64.run(text, place);
+        let run = BASE64.run_end(text, place);
         if run - place >= LINE {
             end = Some(run);
         }
@@ -68,15 +68,15 @@ fn torn_body(text: &[u8], from: usize) -> Option<usize> {
 /// Adds a PuTTY key: its private lines and their checksum.
 pub(super) fn putty(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let start = end_while(text, hit.end, |byte| byte == b' ' || byte.is_ascii_digit());
-    let end = torn_body(text, start);
+    let end = body_end(text, start);
     found.extend(end.map(|end| Secret { range: start..end, kind: "putty-key" }));
 }
 
 /// Adds the body of a private key without a heading, recognized by the base64 of its first bytes.
 pub(super) fn bare_body(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
-    let start = BASE64.run_before(text, hit.start, 8);
+    let start = BASE64.run_start(text, hit.start, 8);
     let is_whole =
         text[start..].starts_with(b"MII") || text[hit.start..].starts_with(b"b3BlbnNzaC1rZXktdjE");
-    let end = if is_whole { torn_body(text, start) } else { None };
+    let end = if is_whole { body_end(text, start) } else { None };
     found.extend(end.map(|end| Secret { range: start..end, kind: "private-key" }));
 }

@@ -320,7 +320,7 @@ pub(super) const RULES: &[Rule] = &[
     command("twine"),
     command("zip"),
     read("vault login ", shell::vault_login),
-    read("--from-literal", shell::literal),
+    read("--from-literal", shell::from_literal),
     read("identified by ", shell::identified_by),
     // Names
     name("pass"),

@@ -51,18 +51,18 @@ impl Alphabet {
     }
 
     /// Returns the end of the run of these characters that starts at `from`.
-    pub(super) fn run(self, text: &[u8], from: usize) -> usize {
+    pub(super) fn run_end(self, text: &[u8], from: usize) -> usize {
         end_while(text, from, |byte| self.has(byte))
     }
 
     /// Like `run`, but reads at most `limit` bytes.
-    pub(super) fn run_within(self, text: &[u8], from: usize, limit: usize) -> usize {
-        self.run(&text[..text.len().min(from + limit)], from)
+    pub(super) fn run_end_within(self, text: &[u8], from: usize, limit: usize) -> usize {
+        self.run_end(&text[..text.len().min(from + limit)], from)
     }
 
     /// Returns the start of the run of these characters that ends at `to`, at most `limit` bytes
     /// before it.
-    pub(super) fn run_before(self, text: &[u8], to: usize, limit: usize) -> usize {
+    pub(super) fn run_start(self, text: &[u8], to: usize, limit: usize) -> usize {
         let run = text[..to].iter().rev().take(limit).take_while(|byte| self.has(**byte));
         to - run.count()
     }
@@ -80,7 +80,7 @@ pub(super) fn at(text: &[u8], place: usize) -> u8 {
 }
 
 /// Returns whether `wanted` is at a position, ignoring ASCII case.
-pub(super) fn stands(text: &[u8], place: usize, wanted: &str) -> bool {
+pub(super) fn matches_at(text: &[u8], place: usize, wanted: &str) -> bool {
     text.get(place..place + wanted.len())
         .is_some_and(|part| part.eq_ignore_ascii_case(wanted.as_bytes()))
 }
@@ -89,7 +89,7 @@ pub(super) fn stands(text: &[u8], place: usize, wanted: &str) -> bool {
 pub(super) fn position(text: &[u8], wanted: &str) -> Option<usize> {
     let first = wanted.as_bytes().first()?.to_ascii_lowercase();
     let begins = |place: &usize| text[*place].to_ascii_lowercase() == first;
-    (0..text.len()).filter(begins).find(|place| stands(text, *place, wanted))
+    (0..text.len()).filter(begins).find(|place| matches_at(text, *place, wanted))
 }
 
 /// Returns whether a word can start here: not inside another word. A `-` or `_` before the word
@@ -104,7 +104,7 @@ pub(super) fn at_edge(text: &[u8], start: usize) -> bool {
 
 /// Skips the letter of an escaped `
 /// `, `\r` or `\t` at the start of a run.
-pub(super) fn unescaped(text: &[u8], start: usize) -> usize {
+pub(super) fn skip_escape_letter(text: &[u8], start: usize) -> usize {
     if is_escape(text, start) { start + 1 } else { start }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn skip_quote(text: &[u8], from: usize) -> usize {
 impl Quote {
     /// Returns the position before the closing quote of the string that starts at `from`, or the
     /// end of the line.
-    pub(super) fn closes(self, text: &[u8], from: usize) -> usize {
+    pub(super) fn closing_position(self, text: &[u8], from: usize) -> usize {
         let mut place = from;
         while place < text.len() && text[place] != b'\n' {
             let mark = end_while(text, place, |byte| byte == b'\\');

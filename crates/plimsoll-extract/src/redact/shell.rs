@@ -89,7 +89,7 @@ fn take_options<'f>(
 ) {
     for flag in flags {
         for option in options(text, line.clone(), flag) {
-            take(text, option, flag.given, found);
+            add_password(text, option, flag.given, found);
         }
     }
 }
@@ -170,7 +170,7 @@ fn printed_before(text: &[u8], command: usize) -> Option<Range<usize>> {
         return None;
     }
     let printer = |place: usize| {
-        let name = PRINTERS.iter().find(|name| scan::stands(text, place, name))?;
+        let name = PRINTERS.iter().find(|name| scan::matches_at(text, place, name))?;
         scan::at_edge(text, place).then_some(place + name.len())
     };
     let mut from = (start..pipe).rev().find_map(printer)?;
@@ -200,7 +200,7 @@ pub(super) fn vault_login(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret
 }
 
 /// Adds the value in `kubectl create secret … --from-literal=name=value`.
-pub(super) fn literal(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
+pub(super) fn from_literal(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let word = word(text, argument(text, hit.end));
     let Some(equals) = text[word.clone()].iter().position(|byte| *byte == b'=') else { return };
     let value = word.start + equals + 1..word.end;
@@ -234,11 +234,11 @@ pub(super) fn sqlplus(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
 fn oracle_password(text: &[u8], slash: usize) -> Option<Range<usize>> {
     const USER: Alphabet = DOTTED.with(b"$#");
     const LONGEST: usize = 128;
-    let user = scan::unescaped(text, USER.run_before(text, slash, LONGEST)).min(slash);
+    let user = scan::skip_escape_letter(text, USER.run_start(text, slash, LONGEST)).min(slash);
     let before = user.checked_sub(1).map_or(0, |before| text[before]);
     let begins_word = before.is_ascii_whitespace() || matches!(before, b'"' | b'\'');
     let password = match scan::quote(text, slash + 1) {
-        Some((quote, from)) => from..quote.closes(text, from),
+        Some((quote, from)) => from..quote.closing_position(text, from),
         None => word_before_at(text, slash + 1),
     };
     let is_login = user < slash
@@ -257,7 +257,7 @@ fn word_before_at(text: &[u8], from: usize) -> Range<usize> {
 /// neither `mongoose` nor `mysql:8`.
 fn is_command(text: &[u8], hit: &Range<usize>) -> bool {
     let end = end_of_name(text, hit.end);
-    let is_other = scan::stands(text, hit.end, "ose");
+    let is_other = scan::matches_at(text, hit.end, "ose");
     let is_ended = matches!(at(text, end), b' ' | b'\t' | b'"' | b'\'' | b'\\');
     scan::at_edge(text, hit.start) && is_ended && !is_other
 }
@@ -312,13 +312,15 @@ fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
 }
 
 /// Adds the password after an option.
-fn take(text: &[u8], option: usize, given: ArgumentForm, found: &mut Vec<Secret>) {
+fn add_password(text: &[u8], option: usize, given: ArgumentForm, found: &mut Vec<Secret>) {
     let from = argument(text, option);
     let is_apart = from > option;
     match given {
         ArgumentForm::Attached if is_apart => return,
         ArgumentForm::Apart if !is_apart => return,
-        ArgumentForm::Cookies => return header::cookies(text, scan::skip_quote(text, from), found),
+        ArgumentForm::Cookies => {
+            return header::add_cookies(text, scan::skip_quote(text, from), found);
+        }
         _ => {}
     }
     let word = word(text, from);
@@ -374,7 +376,7 @@ fn is_password(word: &[u8]) -> bool {
 /// Returns the word that starts here, without its quotes.
 fn word(text: &[u8], from: usize) -> Range<usize> {
     match scan::quote(text, from) {
-        Some((quote, from)) => from..quote.closes(text, from),
+        Some((quote, from)) => from..quote.closing_position(text, from),
         None => from..end_while(text, from, |byte| byte > b' ' && !b"\"'`;|\\".contains(&byte)),
     }
 }

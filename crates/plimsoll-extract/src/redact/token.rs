@@ -63,8 +63,8 @@ impl TokenShape {
         let start = match self.before {
             None => keyword,
             Some(run) => {
-                let start = run.alphabet.run_before(text, keyword, run.most + 1);
-                let start = scan::unescaped(text, start);
+                let start = run.alphabet.run_start(text, keyword, run.most + 1);
+                let start = scan::skip_escape_letter(text, start);
                 (run.least..=run.most).contains(&keyword.saturating_sub(start)).then_some(start)?
             }
         };
@@ -86,7 +86,7 @@ impl TokenPart {
             }
             TokenPart::Run(run) => {
                 let most = text.len().min(from.saturating_add(run.most).saturating_add(1));
-                let end = run.alphabet.run(&text[..most], from);
+                let end = run.alphabet.run_end(&text[..most], from);
                 (run.least..=run.most).contains(&(end - from)).then_some(end)
             }
         }

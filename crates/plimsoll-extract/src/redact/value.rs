@@ -145,7 +145,7 @@ const LOOKUPS: &[&str] = &[
 ];
 
 /// Returns whether a value is a reference, a placeholder or a well-known word.
-pub(super) fn stands_for_another(value: &[u8]) -> bool {
+pub(super) fn is_harmless(value: &[u8]) -> bool {
     is_reference(value) || is_known_word(value) || is_placeholder(value)
 }
 
@@ -156,7 +156,7 @@ pub(super) fn is_reference(value: &[u8]) -> bool {
     value.first().is_none_or(|first| is_variable(*first))
         || value[0] == b'!' && value[1..].iter().all(u8::is_ascii_alphabetic)
         || ["${", "{{", "$(", "#{", "}}", "%("].into_iter().any(interpolates)
-        || LOOKUPS.iter().any(|lookup| scan::stands(value, 0, lookup))
+        || LOOKUPS.iter().any(|lookup| scan::matches_at(value, 0, lookup))
 }
 
 /// Returns whether a value is a placeholder for a secret.
@@ -175,7 +175,7 @@ fn is_example(value: &[u8]) -> bool {
     const EXAMPLE: &str = "example";
     let Some(at) = scan::position(value, EXAMPLE) else { return false };
     let rest = [&value[..at], b" ", &value[at + EXAMPLE.len()..]].concat();
-    let is_wordy = || rest.split(|byte| !ALNUM.has(*byte)).all(is_wordy);
+    let is_wordy = || rest.split(|byte| !ALNUM.has(*byte)).all(is_word_like);
     value.ends_with(b"EXAMPLE") || value.ends_with(b"EXAMPLEKEY") || is_wordy()
 }
 
@@ -185,8 +185,8 @@ pub(super) fn is_opaque(value: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     (32..=256).contains(&value.len())
         && value.iter().all(is_plain)
-        && is_of_all_letters(value)
-        && !stands_for_another(value)
+        && has_mixed_character_classes(value)
+        && !is_harmless(value)
 }
 
 /// Returns whether a value looks like a hash or an id: at least sixteen hexadecimal digits, or a
@@ -206,15 +206,15 @@ pub(super) fn is_hash(value: &[u8]) -> bool {
 /// Returns whether a value may be a credential in a place where little else occurs: it looks
 /// random, is a hash, or has a digit, which words and code names in such a place do not have.
 pub(super) fn is_credential(value: &[u8], least: usize) -> bool {
-    let has_digit = value.iter().any(u8::is_ascii_digit) && !is_code(value);
+    let has_digit = value.iter().any(u8::is_ascii_digit) && !is_code_name(value);
     value.len() >= least
         && (has_digit && !is_address(value) || is_random(value, least) || is_hash(value))
         && !value.iter().any(u8::is_ascii_whitespace)
-        && !stands_for_another(value)
+        && !is_harmless(value)
 }
 
 /// Returns whether a value has lower case, upper case and digits, and no words.
-pub(super) fn is_of_all_letters(value: &[u8]) -> bool {
+pub(super) fn has_mixed_character_classes(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_lowercase)
         && value.iter().any(u8::is_ascii_uppercase)
         && value.iter().any(u8::is_ascii_digit)
@@ -223,7 +223,7 @@ pub(super) fn is_of_all_letters(value: &[u8]) -> bool {
 
 /// Returns whether a value is a code name with a separator: `user.password2`, `base64_value`, but
 /// not `hunter2`.
-pub(super) fn is_code(value: &[u8]) -> bool {
+pub(super) fn is_code_name(value: &[u8]) -> bool {
     is_name(value) && value.iter().any(|byte| b"_.:".contains(byte))
 }
 
@@ -232,13 +232,13 @@ fn is_known_word(value: &[u8]) -> bool {
     let letters = value.trim_ascii_end();
     let end = letters.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
     let word = if letters.len() - end < 2 { &letters[..end] } else { letters };
-    WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())) || names_one(word)
+    WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())) || is_secret_name(word)
 }
 
 /// Returns whether a word is a name for a secret: `myPassword`, `test-token`.
-fn names_one(word: &[u8]) -> bool {
+fn is_secret_name(word: &[u8]) -> bool {
     let names = |end: &&str| {
-        word.len().checked_sub(end.len()).is_some_and(|from| scan::stands(word, from, end))
+        word.len().checked_sub(end.len()).is_some_and(|from| scan::matches_at(word, from, end))
     };
     ["password", "secret", "token", "key"].iter().any(names) && is_name(word)
 }
@@ -249,7 +249,7 @@ pub(super) fn is_random(value: &[u8], least: usize) -> bool {
     value.len() >= least
         && !value.iter().any(u8::is_ascii_whitespace)
         && !is_address(value)
-        && value.split(|byte| !ALNUM.has(*byte)).any(|piece| !is_wordy(piece))
+        && value.split(|byte| !ALNUM.has(*byte)).any(|piece| !is_word_like(piece))
 }
 
 /// Returns whether a value is a URL, a short `0x` number, or a blockchain address of forty
@@ -262,7 +262,7 @@ fn is_address(value: &[u8]) -> bool {
 /// Returns whether letters and digits are combined as people do it: `sha256`, `userPassword`, `v2`,
 /// `2024`, `JSONValue`. Such a piece has few, long parts; a random text changes case and mixes in
 /// digits everywhere.
-fn is_wordy(piece: &[u8]) -> bool {
+fn is_word_like(piece: &[u8]) -> bool {
     const LONGEST: usize = 28;
     let least = if piece.iter().any(u8::is_ascii_digit) { 6 } else { 4 };
     let parts = 1 + (1..piece.len()).filter(|place| begins_part(piece, *place)).count();
@@ -283,11 +283,11 @@ fn begins_part(piece: &[u8], place: usize) -> bool {
 pub(super) fn is_name(value: &[u8]) -> bool {
     let is_part =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'-');
-    value.iter().all(is_part) && value.split(|byte| !ALNUM.has(*byte)).all(is_wordy)
+    value.iter().all(is_part) && value.split(|byte| !ALNUM.has(*byte)).all(is_word_like)
 }
 
 /// Returns whether a value has letters and a digit or a special character common in passwords.
-pub(super) fn is_mixed(value: &[u8]) -> bool {
+pub(super) fn is_password_like(value: &[u8]) -> bool {
     let is_mark = |byte: &u8| byte.is_ascii_digit() || b"!@#$%^&*+?~".contains(byte);
     value.iter().any(u8::is_ascii_alphabetic) && value.iter().any(is_mark)
 }

@@ -1,7 +1,7 @@
 //! Fills a session's save from its checkpoint.
 
 use super::NewSave;
-use crate::checkpoint::{sections, summary, without_pointer};
+use crate::checkpoint::{sections, strip_pointer, summary};
 use crate::work;
 
 /// Maximum items per section, and maximum files.
@@ -16,7 +16,11 @@ pub fn told(body: &str) -> NewSave {
         context: some(&["Task", "What Changed", "Key Decisions"]),
         blockers: some(&["Active Issues"]),
         next_steps: some(&["Next Steps"]),
-        key_artifacts: work::files(body).into_iter().take(MOST_FILES).map(str::to_owned).collect(),
+        key_artifacts: work::files_in_body(body)
+            .into_iter()
+            .take(MOST_FILES)
+            .map(str::to_owned)
+            .collect(),
         ..NewSave::default()
     }
 }
@@ -26,13 +30,17 @@ fn items(body: &str, names: &[&str]) -> String {
     let sections = sections(body);
     let of = |name: &&str| {
         let text = sections.iter().find(|(known, _)| known == name).map_or("", |(_, text)| *text);
-        let lines = text.lines().map(without_pointer).map(str::trim);
-        lines.filter(|line| said(line)).take(MOST_ITEMS).map(str::to_owned).collect::<Vec<_>>()
+        let lines = text.lines().map(strip_pointer).map(str::trim);
+        lines
+            .filter(|line| has_content(line))
+            .take(MOST_ITEMS)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     names.iter().flat_map(of).collect::<Vec<_>>().join("\n")
 }
 
-fn said(line: &str) -> bool {
+fn has_content(line: &str) -> bool {
     !line.is_empty() && line != work::NOTHING
 }
 

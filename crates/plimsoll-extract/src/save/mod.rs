@@ -12,7 +12,7 @@ pub mod words;
 
 pub use environment::{InvalidEnvironment, SaveEnvironment};
 pub use from_checkpoint::told;
-pub use render::{fenced, sections};
+pub use render::{render_fenced, sections};
 
 use plimsoll_core::Millis;
 use plimsoll_core::policy::is_plain;
@@ -92,7 +92,7 @@ impl SaveKind {
     }
 
     /// Returns the kind with this label.
-    pub fn named(label: &str) -> Option<Self> {
+    pub fn from_label(label: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.label() == label)
     }
 }
@@ -121,17 +121,17 @@ impl NewSave {
 
     /// Makes the save safe to store: removes secrets and control characters, and limits lengths.
     #[must_use]
-    pub fn cleaned(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let some = |text: Option<String>| {
-            text.map(|text| cleaned(&text, LONGEST_TEXT)).filter(|text| !text.is_empty())
+            text.map(|text| sanitize_text(&text, LONGEST_TEXT)).filter(|text| !text.is_empty())
         };
         Self {
-            task: cleaned(&self.task, LONGEST_TASK),
+            task: sanitize_text(&self.task, LONGEST_TASK),
             context: some(self.context),
             blockers: some(self.blockers),
             next_steps: some(self.next_steps),
-            tags: items(&self.tags, MOST_TAGS),
-            key_artifacts: items(&self.key_artifacts, MOST_ARTIFACTS),
+            tags: sanitize_list(&self.tags, MOST_TAGS),
+            key_artifacts: sanitize_list(&self.key_artifacts, MOST_ARTIFACTS),
             project: self.project.map(|path| path.chars().filter(|it| is_plain(*it)).collect()),
             session: self.session.map(|id| one_line(&id)),
             checkpoint: self.checkpoint.map(|id| one_line(&id)),
@@ -142,12 +142,12 @@ impl NewSave {
 }
 
 /// Cleans a text of several lines.
-fn cleaned(text: &str, longest: usize) -> String {
-    kept::beginning(&kept::told(text), longest)
+fn sanitize_text(text: &str, longest: usize) -> String {
+    kept::first_chars(&kept::sanitize(text), longest)
 }
 
 /// Cleans a list: one line per item, without duplicates.
-fn items(list: &[String], most: usize) -> Vec<String> {
+fn sanitize_list(list: &[String], most: usize) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     for item in list.iter().map(|item| one_line(item)) {
         if !item.is_empty() && !items.contains(&item) && items.len() < most {
@@ -158,7 +158,7 @@ fn items(list: &[String], most: usize) -> Vec<String> {
 }
 
 fn one_line(text: &str) -> String {
-    kept::beginning(&kept::name(text), LONGEST_ITEM)
+    kept::first_chars(&kept::sanitize_name(text), LONGEST_ITEM)
 }
 
 #[cfg(test)]
@@ -174,7 +174,7 @@ mod tests {
             commit: Some("ABCDEF0".to_owned()),
             ..NewSave::default()
         };
-        let kept = new.cleaned();
+        let kept = new.sanitized();
         assert!(kept.task.starts_with("use [redacted:"), "{}", kept.task);
         assert!(!kept.task.contains('\u{1b}'));
         assert_eq!(kept.context, None);
@@ -186,7 +186,7 @@ mod tests {
     fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
         let broken = "ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789".to_owned();
         let new = NewSave { task: broken.clone(), tags: vec![broken], ..NewSave::default() };
-        let kept = new.cleaned();
+        let kept = new.sanitized();
         assert_eq!(
             (&*kept.task, &*kept.tags[0]),
             ("[redacted:github-token]", "[redacted:github-token]")
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn kinds_are_known_by_their_names() {
         for kind in SaveKind::ALL {
-            assert_eq!(SaveKind::named(kind.label()), Some(kind));
+            assert_eq!(SaveKind::from_label(kind.label()), Some(kind));
         }
     }
 }

@@ -40,9 +40,9 @@ pub struct NearlyFullWindow {
 }
 
 /// Returns the save for a commit.
-pub fn commit(environment: SaveEnvironment, commit: &Commit<'_>) -> NewSave {
+pub fn commit_save(environment: SaveEnvironment, commit: &Commit<'_>) -> NewSave {
     let Commit { sha, message, branch, files } = *commit;
-    let (short, subject) = (short(sha), first(message.lines().next().unwrap_or_default(), 80));
+    let (short, subject) = (short_sha(sha), first(message.lines().next().unwrap_or_default(), 80));
     NewSave {
         environment,
         kind: SaveKind::Commit,
@@ -57,7 +57,7 @@ pub fn commit(environment: SaveEnvironment, commit: &Commit<'_>) -> NewSave {
 }
 
 /// Returns the save for a test run.
-pub fn tests(environment: SaveEnvironment, run: &TestRun<'_>) -> NewSave {
+pub fn test_run_save(environment: SaveEnvironment, run: &TestRun<'_>) -> NewSave {
     let TestRun { passed, count, failed, seconds, command, names } = run;
     let came_to = if *passed { "tests-passed" } else { "tests-failed" };
     let (task, figure) = match (passed, count) {
@@ -83,7 +83,7 @@ pub fn tests(environment: SaveEnvironment, run: &TestRun<'_>) -> NewSave {
 }
 
 /// Returns the save for a nearly full window without further details.
-pub fn full(environment: SaveEnvironment, full: NearlyFullWindow) -> NewSave {
+pub fn full_window_save(environment: SaveEnvironment, full: NearlyFullWindow) -> NewSave {
     let NearlyFullWindow { used, window } = full;
     let percent = full.percent();
     NewSave {
@@ -103,12 +103,12 @@ pub fn restart_command(environment: &SaveEnvironment) -> String {
 }
 
 /// Returns the message shown after saving a nearly full window.
-pub fn saved(environment: &SaveEnvironment) -> String {
+pub fn saved_message(environment: &SaveEnvironment) -> String {
     format!("Session saved. Run '{}' to continue.", restart_command(environment))
 }
 
 /// Abbreviates a commit hash.
-pub fn short(sha: &str) -> String {
+pub fn short_sha(sha: &str) -> String {
     first(sha, SHORT)
 }
 
@@ -135,8 +135,10 @@ mod tests {
     fn a_commit_is_told_by_its_first_line() {
         let message = format!("{}\n\nbody", "é".repeat(100));
         let sha = "0123456789abcdef0123456789abcdef01234567";
-        let save =
-            commit(environment(), &Commit { sha, message: &message, branch: "main", files: 3 });
+        let save = commit_save(
+            environment(),
+            &Commit { sha, message: &message, branch: "main", files: 3 },
+        );
         assert_eq!(save.task, format!("Commit: {}", "é".repeat(80)));
         assert_eq!(save.context.as_deref(), Some("Branch: main, SHA: 01234567, Files: 3"));
         assert_eq!(save.tags, ["git-commit", "main", "01234567"]);
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn tests_are_told_by_their_counts() {
         let run = TestRun { passed: true, count: Some(12), seconds: 1.24, ..TestRun::default() };
-        let save = super::tests(environment(), &run);
+        let save = super::test_run_save(environment(), &run);
         assert_eq!(save.task, "Tests passed: 12 tests in 1.2s");
         assert_eq!(save.tags, ["tests-passed", "count-12"]);
         assert_eq!((save.context, save.blockers), (None, None));
@@ -158,19 +160,21 @@ mod tests {
             names: &names,
             ..TestRun::default()
         };
-        let save = super::tests(environment(), &run);
+        let save = super::test_run_save(environment(), &run);
         assert_eq!(save.task, "Tests failed: 2/12 failed");
         assert_eq!(save.tags, ["tests-failed", "failed-2"]);
         assert_eq!(save.context.as_deref(), Some("Command: cargo test"));
         assert_eq!(save.blockers.as_deref(), Some("Failed: a::b, c"));
-        let save = super::tests(environment(), &TestRun { seconds: 3.0, ..TestRun::default() });
+        let save =
+            super::test_run_save(environment(), &TestRun { seconds: 3.0, ..TestRun::default() });
         assert_eq!(save.task, "Tests failed: how many is not known");
         assert_eq!(save.tags, ["tests-failed"]);
     }
 
     #[test]
     fn a_full_window_is_told_by_its_figures() {
-        let save = full(environment(), NearlyFullWindow { used: 170_000, window: 200_000 });
+        let save =
+            full_window_save(environment(), NearlyFullWindow { used: 170_000, window: 200_000 });
         assert_eq!(save.task, "[Auto-save at 85% context]");
         assert_eq!(
             save.context.as_deref(),
@@ -178,6 +182,9 @@ mod tests {
         );
         assert_eq!(save.next_steps.as_deref(), Some("Continue from auto-save point"));
         assert_eq!(save.tags, ["auto-save", "tokens-170000"]);
-        assert_eq!(saved(&save.environment), "Session saved. Run 'rs development' to continue.");
+        assert_eq!(
+            saved_message(&save.environment),
+            "Session saved. Run 'rs development' to continue."
+        );
     }
 }

@@ -12,7 +12,7 @@ use super::names::NameKind;
 use super::restore::{failing, files, loose, sorted, useful};
 use super::sentences::one_line;
 use super::sourced_text::{SourcedText, pointer};
-use super::{LEAST, Work, sanitize, unlooked};
+use super::{LEAST, Work, sanitize, unknown_status};
 use crate::checkpoint::{self, SECTIONS};
 
 /// Text of a section without content.
@@ -40,7 +40,7 @@ pub fn body(work: &Work) -> String {
     ];
     let mut text = String::new();
     for ((title, lines), room) in SECTIONS.into_iter().zip(sections).zip(ROOM) {
-        let mut lines = fitting(lines.map(sanitize::line), room);
+        let mut lines = fitting(lines.map(sanitize::sanitize_line), room);
         if lines.is_empty() {
             lines.push(NOTHING.to_owned());
         }
@@ -52,7 +52,7 @@ pub fn body(work: &Work) -> String {
 }
 
 /// Notes in a body that the transcript could not be read.
-pub fn unread(body: &str, transcript: &str) -> String {
+pub fn note_unreadable_transcript(body: &str, transcript: &str) -> String {
     let title = "## Active Issues\n\n";
     let why = format!("{title}- the transcript could not be read: {}", one_line(transcript, 400));
     body.replacen(&format!("{title}{NOTHING}"), &why, 1)
@@ -60,7 +60,7 @@ pub fn unread(body: &str, transcript: &str) -> String {
 
 /// Returns a fingerprint of a body that changes only when something happened that deserves a new
 /// checkpoint.
-pub fn mark(body: &str) -> u64 {
+pub fn fingerprint(body: &str) -> u64 {
     const TELLING: [&str; 4] = ["What Changed", "Active Issues", "Next Steps", "Task"];
     let sections = checkpoint::sections(body);
     let telling = sections.into_iter().filter(|(name, _)| TELLING.contains(name));
@@ -177,7 +177,8 @@ pub(super) fn working_set(work: &Work) -> impl Iterator<Item = String> {
     const LOOSE: usize = 20;
     // A file that only appeared in a listing is of no use to the reader.
     let is_used = |file: FileId| work.table.files[file as usize].score.at(work.clock) >= LEAST;
-    let files = files(work, FILES, &unlooked).into_iter().filter(move |(file, _)| is_used(*file));
+    let files =
+        files(work, FILES, &unknown_status).into_iter().filter(move |(file, _)| is_used(*file));
     let lines = files.flat_map(|(file, lines)| {
         let place = work.table.files[file as usize].place;
         lines.into_iter().map(move |line| item(&line, place))

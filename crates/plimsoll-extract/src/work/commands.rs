@@ -5,7 +5,7 @@ use plimsoll_core::entry::Place;
 use plimsoll_core::shell::Command as Typed;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::failure_output::says_failed;
+use super::failure_output::reports_failure;
 use super::item_index::ItemIndex;
 use super::names;
 use super::score::{Clock, UseScore};
@@ -124,7 +124,7 @@ impl KnownCommands {
         let complains = |at: &usize| {
             let command = &self.all[*at];
             let is_told = command.tests && tally.count().is_some();
-            command.is_hidden && !is_told && says_failed(program(&command.key), said)
+            command.is_hidden && !is_told && reports_failure(program(&command.key), said)
         };
         let blamed = match tests {
             Some(at) if tally.is_bad() => Some(at),

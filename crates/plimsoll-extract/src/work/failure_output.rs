@@ -29,7 +29,7 @@ const WITHIN: &[&str] = &[": error:", ": error TS", ": fatal error:", "]: *** ["
 
 /// Returns whether the output of this program reports a failure. For `git`, only `fatal:` counts,
 /// because most of its output is quoted content.
-pub(super) fn says_failed(program: &str, said: &str) -> bool {
+pub(super) fn reports_failure(program: &str, said: &str) -> bool {
     match program {
         "git" => bytes::lines(said).any(|line| line.starts_with("fatal:")),
         _ if SHOWING.contains(&program) => false,
@@ -87,7 +87,7 @@ mod tests {
             ("python", "Traceback (most recent call last):\n  File"),
             ("git", "fatal: not a git repository"),
         ] {
-            assert!(says_failed(program, said), "{said}");
+            assert!(reports_failure(program, said), "{said}");
         }
         for (program, said) in [
             ("npm", "0 errors, 2 warnings\nFAILED: 0"),
@@ -95,7 +95,7 @@ mod tests {
             ("git", "error: this stands in a file"),
             ("gh", "error: this stands in a log"),
         ] {
-            assert!(!says_failed(program, said), "{said}");
+            assert!(!reports_failure(program, said), "{said}");
         }
     }
 }

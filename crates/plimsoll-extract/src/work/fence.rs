@@ -6,11 +6,11 @@
 /// The fence's tag has a number derived from the text, changed until the tag does not occur in the
 /// text. So no quoted text can close the fence.
 pub fn fenced(text: &str, origin: &str) -> String {
-    around(HEADING, "work-so-far", text, origin)
+    fence_with(HEADING, "work-so-far", text, origin)
 }
 
 /// Puts `text` inside a fence with another heading and another tag name.
-pub(crate) fn around(heading: &str, name: &str, text: &str, origin: &str) -> String {
+pub(crate) fn fence_with(heading: &str, name: &str, text: &str, origin: &str) -> String {
     let mut number = plimsoll_core::bytes::fnv1a(text.as_bytes());
     while text.contains(&tag(name, number)) {
         number = number.wrapping_add(1);
@@ -29,7 +29,7 @@ pub const OFFER_HEADING: &str = "## Earlier Checkpoint";
 pub(super) const CHANGES_HEADING: &str = "## Changed on Disk";
 
 /// Returns whether plimsoll gave this text to a session. The client may have put text before it.
-pub(super) fn is_ours(text: &str) -> bool {
+pub(super) fn is_own_text(text: &str) -> bool {
     let headings = [HEADING, OFFER_HEADING, CHANGES_HEADING, crate::board::HEADING];
     let has = |heading: &str| plimsoll_core::bytes::contains(heading.as_bytes(), text.as_bytes());
     headings.into_iter().any(has)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::name_table::FileId;
 use super::output_names::{OutputNames, ShownText};
-use super::sanitize::{self, told};
+use super::sanitize::{self, sanitize};
 use super::sourced_text::SourcedText;
 use super::tool_calls::CallResult;
 use super::{Work, WorkEvent, WorkRecord, weight};
@@ -22,25 +22,25 @@ pub struct WorkFold {
 impl WorkFold {
     /// Declares that the compaction at this place is not the last one. Tool output before it will
     /// be dropped anyway, so the fold does not read it.
-    pub fn skim_to(&mut self, place: Place) {
+    pub fn skip_output_before(&mut self, place: Place) {
         self.skims_to = place;
     }
 
     /// Returns whether a successful result at this place needs no decoding, because the call only
     /// looked at something.
-    pub fn skims(&self, place: Place, call: &str) -> bool {
+    pub fn can_skip_output(&self, place: Place, call: &str) -> bool {
         place < self.skims_to && self.work.only_looks(call)
     }
 
     /// Returns everything known so far.
-    pub fn work(mut self) -> Work {
-        self.seen.into(&mut self.work.table);
+    pub fn finish(mut self) -> Work {
+        self.seen.move_into(&mut self.work.table);
         self.work.join_mentions();
         self.work
     }
 
     /// Reads the next record.
-    pub fn take(&mut self, record: &WorkRecord<'_>) {
+    pub fn read_record(&mut self, record: &WorkRecord<'_>) {
         self.begin(record);
         for act in &record.acts {
             self.act(act);
@@ -59,8 +59,8 @@ impl WorkFold {
         let is_new = |branch: &&str| {
             !matches!(*branch, "" | "HEAD") && work.branch.as_deref() != Some(*branch)
         };
-        let branch = record.branch.as_deref().filter(is_new).map(sanitize::name);
-        if let Some(branch) = branch.as_deref().map(sanitize::short).filter(is_new) {
+        let branch = record.branch.as_deref().filter(is_new).map(sanitize::sanitize_name);
+        if let Some(branch) = branch.as_deref().map(sanitize::path_end).filter(is_new) {
             work.branch = Some(SourcedText::new(branch, record.place));
         }
         work.time = work.time.max(record.time);
@@ -77,19 +77,19 @@ impl WorkFold {
     fn act(&mut self, act: &WorkEvent<'_>) {
         let work = &mut self.work;
         match act {
-            WorkEvent::Asked(text) => work.asked(&told(text)),
-            WorkEvent::Said(text) => work.said(&told(text)),
+            WorkEvent::Asked(text) => work.asked(&sanitize(text)),
+            WorkEvent::Said(text) => work.said(&sanitize(text)),
             WorkEvent::Called { call, tool } => {
                 let file = work.called(call, tool);
                 if let Some(text) = tool.written() {
-                    let text = if self.is_skimmed() { "".into() } else { told(&text) };
+                    let text = if self.is_skimmed() { "".into() } else { sanitize(&text) };
                     self.saw(&text, weight::BODY, file);
                 }
             }
             WorkEvent::Returned { call, failed, said, changes, step } => {
                 let is_read = work.listens_to(call, *failed) || !self.is_skimmed();
                 let said = if is_read { said.text() } else { "".into() };
-                let text = &told(&said);
+                let text = &sanitize(&said);
                 let result = CallResult { failed: *failed, text, changes };
                 let file = self.work.returned(call, &result, step.as_deref());
                 self.saw(text, weight::RETURNED, file);
@@ -98,18 +98,23 @@ impl WorkFold {
                 work.pending(call);
             }
             WorkEvent::Answered { question, answer } => {
-                work.answered(&told(question), &told(answer))
+                work.answered(&sanitize(question), &sanitize(answer))
             }
             WorkEvent::Shown { step, text, state } => {
-                work.plan.show(&sanitize::name(step), &told(text), *state, work.table.here);
+                work.plan.show(
+                    &sanitize::sanitize_name(step),
+                    &sanitize(text),
+                    *state,
+                    work.table.here,
+                );
             }
-            WorkEvent::Planned(text) => work.plan.agree(&told(text), work.table.here),
+            WorkEvent::Planned(text) => work.plan.agree(&sanitize(text), work.table.here),
             WorkEvent::Reported { task, text } => {
-                let text = told(text);
-                work.reported(&told(task), &text);
+                let text = sanitize(text);
+                work.reported(&sanitize(task), &text);
                 self.saw(&text, weight::RETURNED, None);
             }
-            WorkEvent::Compacted => self.seen.turn(),
+            WorkEvent::Compacted => self.seen.start_window(),
         }
     }
 

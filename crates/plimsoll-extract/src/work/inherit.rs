@@ -5,16 +5,16 @@
 
 use super::checkpoint_body::{NOTHING, ROOM};
 use super::restore_checkpoint::path;
-use crate::checkpoint::{SECTIONS, changed_path, sections, without_pointer};
+use crate::checkpoint::{SECTIONS, changed_path, sections, strip_pointer};
 
 /// Adds the lines of `before` that a body lacks, as far as each section has room. The previous
 /// session's messages and requests are not added.
-pub fn inherit(body: &str, before: &str) -> String {
+pub fn inherit_from_previous(body: &str, before: &str) -> String {
     let (own, before) = (sections(body), sections(before));
     let mut text = String::with_capacity(body.len() + 2_000);
     for (name, room) in SECTIONS.into_iter().zip(ROOM) {
         let own: Vec<&str> = lines(&own, name).collect();
-        let older = lines(&before, name).map(without_pointer);
+        let older = lines(&before, name).map(strip_pointer);
         let mut told: Vec<&str> = own.clone();
         let mut taken: usize = told.iter().map(|line| line.len() + 1).sum();
         for line in older.filter(|line| is_kept(name, line, &own, body)) {
@@ -53,13 +53,13 @@ fn is_kept(section: &str, line: &str, own: &[&str], body: &str) -> bool {
 
 /// Returns whether a step only repeats a request.
 fn is_request(step: &str, body: &str) -> bool {
-    let step = without_pointer(step).trim_start_matches("- [ ] ").trim_end_matches('…');
+    let step = strip_pointer(step).trim_start_matches("- [ ] ").trim_end_matches('…');
     body.lines().any(|line| line.strip_prefix("> ").is_some_and(|asked| asked.starts_with(step)))
 }
 
 /// Returns the subject of a line. Of two lines with the same subject, the newer one wins.
 fn subject<'l>(section: &str, line: &'l str) -> &'l str {
-    let line = without_pointer(line);
+    let line = strip_pointer(line);
     let item = line.strip_prefix("- ").unwrap_or(line);
     match section {
         "What Changed" => changed_path(item).unwrap_or(item),
@@ -116,7 +116,7 @@ mod tests {
 ";
 
     fn after(own: &str) -> String {
-        inherit(own, BEFORE)
+        inherit_from_previous(own, BEFORE)
     }
 
     fn section<'b>(body: &'b str, name: &str) -> &'b str {
@@ -197,7 +197,7 @@ mod tests {
         let mut body = BEFORE.to_owned();
         for leg in 0..2_000 {
             let own = OWN.replace("src/a.rs", &format!("src/file-number-{leg}.rs"));
-            body = inherit(&own, &body);
+            body = inherit_from_previous(&own, &body);
         }
         let longest: usize = ROOM.iter().sum::<usize>() + 500;
         assert!(body.len() <= longest, "{}", body.len());

@@ -24,7 +24,7 @@ impl NameTable {
         /// A longer line is not a sentence about a file.
         const LONG_LINE: usize = 600;
         // A tool that shows plimsoll's own text adds nothing new.
-        if fence::is_ours(told.text) {
+        if fence::is_own_text(told.text) {
             return;
         }
         let (weight, now) = (told.weight, told.now);

@@ -7,7 +7,7 @@ use super::{LEAST, RestoreOrigin, Work};
 
 /// Lists facts of the work that no text in `told` contains, most useful first, in at most `budget`
 /// tokens. Empty if nothing is missing.
-pub fn lacking(work: &Work, told: &[&str], budget: usize) -> String {
+pub fn missing_facts(work: &Work, told: &[&str], budget: usize) -> String {
     let is_new = |name: &str| !told.iter().any(|text| text.contains(name));
     let origin = RestoreOrigin::Transcript.sentence();
     let total = room(budget, &origin);
@@ -71,13 +71,13 @@ mod tests {
             WorkEvent::Asked("See #4711 about load_line().".into()),
         ];
         let mut fold = WorkFold::default();
-        fold.take(&WorkRecord { acts, ..WorkRecord::default() });
-        fold.work()
+        fold.read_record(&WorkRecord { acts, ..WorkRecord::default() });
+        fold.finish()
     }
 
     #[test]
     fn what_nobody_told_is_given() {
-        let text = lacking(&work(), &["nothing of it"], 300);
+        let text = missing_facts(&work(), &["nothing of it"], 300);
         for name in ["cargo nextest run -p hull", "#4711", "src/hull.rs (3-6)", "load_line"] {
             assert!(text.contains(name), "{name}: {text}");
         }
@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn what_was_told_is_not_given_again() {
         let told = ["hull.rs, load_line and #4711", "cargo nextest run is how"];
-        assert_eq!(lacking(&work(), &told, 300), "");
+        assert_eq!(missing_facts(&work(), &told, 300), "");
     }
 }

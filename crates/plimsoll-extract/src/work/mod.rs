@@ -42,22 +42,22 @@ use plimsoll_core::Millis;
 use plimsoll_core::entry::{EntryId, Place};
 use serde::{Deserialize, Serialize};
 
-pub use checkpoint_body::{NOTHING, body, mark, unread};
+pub use checkpoint_body::{NOTHING, body, fingerprint, note_unreadable_transcript};
 pub use fence::{HEADING, OFFER_HEADING, fenced};
 pub use fold::WorkFold;
-pub use inherit::inherit;
-pub use missing_facts::lacking;
+pub use inherit::inherit_from_previous;
+pub use missing_facts::missing_facts;
 pub use model_summary::{LONGEST_WORDS, ModelSummary};
-pub use origin::{COMES_AFTER, DATA, FileStatus, GOES_ON, RestoreOrigin, unlooked};
+pub use origin::{COMES_AFTER, DATA, FileStatus, GOES_ON, RestoreOrigin, unknown_status};
 pub use outcome::SessionOutcome;
-pub use pause_changes::changed;
+pub use pause_changes::render_pause_changes;
 pub use recall::{Fact, FactKind, Judgement, ModelInput, Recall, RecallCounts};
 pub use record::{
     ChangeKind, FileChange, PlanStep, StepState, ToolOutput, ToolUse, WorkEvent, WorkRecord,
 };
 pub use restore::{restore, restore_from};
-pub use restore_checkpoint::{files, next_steps, reread};
-pub use summary_instructions::steer;
+pub use restore_checkpoint::{files_in_body, next_steps, restore_checkpoint};
+pub use summary_instructions::summary_instructions;
 
 use commands::KnownCommands;
 use file_state::FileState;
@@ -156,7 +156,7 @@ impl Work {
     }
 
     /// Returns the place of the newest record that advanced the conversation; 0 if there is none.
-    pub fn newest(&self) -> Place {
+    pub fn newest_place(&self) -> Place {
         self.newest
     }
 
@@ -176,7 +176,7 @@ impl Work {
     }
 
     /// Replaces the model's own summary, unless the new one is empty.
-    pub fn refine(&mut self, words: ModelSummary) {
+    pub fn set_model_summary(&mut self, words: ModelSummary) {
         if !words.is_empty() {
             (self.words, self.refined_at) = (words, self.steps);
         }
@@ -262,8 +262,8 @@ impl Work {
     /// Records a file by its path relative to the project.
     fn known_file(&mut self, path: &str, weight: f32) -> FileId {
         self.clock += 1;
-        let path = sanitize::name(path);
-        self.table.known_file(sanitize::short(&path), weight * weight::FILE, self.clock)
+        let path = sanitize::sanitize_name(path);
+        self.table.known_file(sanitize::path_end(&path), weight * weight::FILE, self.clock)
     }
 
     /// Returns the agent's folder.
@@ -275,7 +275,7 @@ impl Work {
         if self.folder() == Some(folder) {
             return;
         }
-        let folder = sanitize::name(folder).replace('\\', "/");
+        let folder = sanitize::sanitize_name(folder).replace('\\', "/");
         match &self.project {
             None => self.project = Some(folder),
             Some(project) => self.elsewhere = Some(folder).filter(|folder| folder != project),

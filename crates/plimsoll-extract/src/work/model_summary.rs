@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint_body::NOTHING;
-use super::sanitize::told;
+use super::sanitize::sanitize;
 use super::sentences::one_line;
 use crate::checkpoint::sections;
 
@@ -31,7 +31,7 @@ impl ModelSummary {
     /// Steps`. Text without a heading counts as a reason. Secrets are removed first, and each item
     /// becomes one line so that it cannot start a section.
     pub fn parse(text: &str) -> Self {
-        let text = told(text);
+        let text = sanitize(text);
         let mut words = Self::default();
         let (mut part, mut is_begun) = (SummaryPart::Why, false);
         for line in text.lines().map(str::trim) {
@@ -49,7 +49,7 @@ impl ModelSummary {
 
     /// Returns the words in a command that submits them to plimsoll; `None` for any other command.
     /// So later checkpoints of the session have them too, without asking the model again.
-    pub(super) fn handed_over(command: &str) -> Option<Self> {
+    pub(super) fn from_command(command: &str) -> Option<Self> {
         let (first, text) = command.split_once('\n')?;
         let (_, end) = first.split_once(" --refine <<").filter(|_| first.contains(CREATE))?;
         let end = end.trim().trim_matches(['\'', '"']);
@@ -67,7 +67,7 @@ impl ModelSummary {
     }
 
     /// Adds the words to a body, first in their sections. Existing items stay.
-    pub fn refine(&self, body: String) -> String {
+    pub fn add_to(&self, body: String) -> String {
         if self.is_empty() {
             return body;
         }
@@ -172,7 +172,7 @@ mod tests {
     use crate::work::{ToolUse, WorkEvent, WorkFold, WorkRecord};
 
     fn refined(words: &str, body: &str) -> String {
-        ModelSummary::parse(words).refine(body.to_owned())
+        ModelSummary::parse(words).add_to(body.to_owned())
     }
 
     #[test]
@@ -207,11 +207,11 @@ mod tests {
         let call =
             "plimsoll checkpoint create 5f2c --refine <<'END'\n- a\n## Next Steps\n- b\nEND\n- c";
         assert_eq!(
-            ModelSummary::handed_over(call),
+            ModelSummary::from_command(call),
             Some(ModelSummary::parse("- a\n## Next Steps\n- b"))
         );
         for other in ["cargo test", "plimsoll checkpoint create 5f2c", "cat <<END\n- a\nEND"] {
-            assert_eq!(ModelSummary::handed_over(other), None, "{other}");
+            assert_eq!(ModelSummary::from_command(other), None, "{other}");
         }
     }
 
@@ -225,10 +225,10 @@ mod tests {
             ..WorkRecord::default()
         };
         let mut fold = WorkFold::default();
-        fold.take(&call("p checkpoint create s --refine <<'E'\n- a\n## Next Steps\n- b\nE"));
-        assert_eq!(fold.clone().work().words(), ModelSummary::parse("- a\n## Next Steps\n- b"));
-        (0..21).for_each(|_| fold.take(&call("make")));
-        assert_eq!(fold.work().words(), ModelSummary::parse("- a"));
+        fold.read_record(&call("p checkpoint create s --refine <<'E'\n- a\n## Next Steps\n- b\nE"));
+        assert_eq!(fold.clone().finish().words(), ModelSummary::parse("- a\n## Next Steps\n- b"));
+        (0..21).for_each(|_| fold.read_record(&call("make")));
+        assert_eq!(fold.finish().words(), ModelSummary::parse("- a"));
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
         let long = format!("- {}\n", "word ".repeat(400)).repeat(60);
         let words =
             ModelSummary::parse(&format!("- log in with {secret}\n{long}## Next Steps\n{long}"));
-        let text = words.refine("## Why Changed\n\n## Next Steps\n".to_owned());
+        let text = words.add_to("## Why Changed\n\n## Next Steps\n".to_owned());
         assert!(!text.contains(&secret) && text.contains("[redacted:"), "{text}");
         assert!(text.len() < LONGEST_WORDS && text.contains("- [ ] (model) word"), "{text}");
     }
@@ -258,6 +258,6 @@ mod tests {
     #[test]
     fn without_words_a_body_is_what_it_was() {
         let body = "x\n## Why Changed\n\n- none seen\n\n## Next Steps\n\n- [ ] y\n";
-        assert_eq!(ModelSummary::default().refine(body.to_owned()), body);
+        assert_eq!(ModelSummary::default().add_to(body.to_owned()), body);
     }
 }

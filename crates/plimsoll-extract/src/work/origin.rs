@@ -73,6 +73,6 @@ impl FileStatus {
 }
 
 /// Reports no status, for callers without access to the disk.
-pub fn unlooked(_path: &str) -> Option<FileStatus> {
+pub fn unknown_status(_path: &str) -> Option<FileStatus> {
     None
 }

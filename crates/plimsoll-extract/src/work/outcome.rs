@@ -3,7 +3,7 @@
 use super::Work;
 use super::checkpoint_body::{commands, working_set};
 use super::restore::failing;
-use crate::checkpoint::without_pointer;
+use crate::checkpoint::strip_pointer;
 
 /// The outcome of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,14 +18,14 @@ pub struct SessionOutcome {
 
 impl SessionOutcome {
     /// Extracts the outcome from a session's work.
-    pub fn of(work: &Work) -> Self {
+    pub fn from_work(work: &Work) -> Self {
         let changed = work.changes().into_iter().map(|(path, _)| path.to_owned());
         let errors = failing(work).map(|(line, _)| line.trim_start_matches("- ").to_owned());
         let seen = commands(work).chain(working_set(work));
         let mut left = Self {
             changed: changed.collect(),
             errors: errors.collect(),
-            looked_at: seen.map(|line| without_pointer(&line).to_owned()).collect(),
+            looked_at: seen.map(|line| strip_pointer(&line).to_owned()).collect(),
         };
         left.changed.sort_unstable();
         left.errors.sort_unstable();

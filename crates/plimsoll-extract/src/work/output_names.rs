@@ -42,7 +42,7 @@ impl OutputNames {
     }
 
     /// Starts a new window after a compaction.
-    pub(super) fn turn(&mut self) {
+    pub(super) fn start_window(&mut self) {
         self.before = std::mem::take(&mut self.now);
     }
 
@@ -52,7 +52,7 @@ impl OutputNames {
     }
 
     /// Moves all names into `table`.
-    pub(super) fn into(self, table: &mut NameTable) {
+    pub(super) fn move_into(self, table: &mut NameTable) {
         table.absorb(self.before);
         table.absorb(self.now);
     }

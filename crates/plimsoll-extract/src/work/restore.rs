@@ -130,7 +130,7 @@ impl LimitedText {
     ) {
         let mut left = share.min(self.room).saturating_sub(title.len() + 1);
         let mut begun = false;
-        for line in lines.map(sanitize::line) {
+        for line in lines.map(sanitize::sanitize_line) {
             // Part of the first line is worth more than the next line.
             let is_cut = !begun && line.len() + 1 > left && left > SHORTEST_CUT;
             let line = if is_cut { one_line(&line, left - 1) } else { line };
@@ -423,12 +423,12 @@ fn again(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::{ToolUse, WorkEvent, WorkFold, WorkRecord, unlooked};
+    use crate::work::{ToolUse, WorkEvent, WorkFold, WorkRecord, unknown_status};
 
     fn work(acts: Vec<WorkEvent<'_>>) -> Work {
         let mut fold = WorkFold::default();
-        fold.take(&WorkRecord { acts, ..WorkRecord::default() });
-        fold.work()
+        fold.read_record(&WorkRecord { acts, ..WorkRecord::default() });
+        fold.finish()
     }
 
     fn asked(texts: &[&'static str]) -> Work {
@@ -441,7 +441,7 @@ mod tests {
     }
 
     fn given(work: &Work, budget: usize) -> String {
-        restore(work, budget, &unlooked)
+        restore(work, budget, &unknown_status)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::checkpoint_body::NOTHING;
 use super::requests::is_reply;
 use super::restore::{AGAIN, LimitedText, room, share};
 use super::{FileStatus, RestoreOrigin};
-use crate::checkpoint::{changed_path, sections, without_pointer};
+use crate::checkpoint::{changed_path, sections, strip_pointer};
 
 /// Share of decisions in percent of the budget. Only this restore has it: a session that did the
 /// work finds decisions in its summary.
@@ -14,7 +14,7 @@ const DECISIONS: usize = 10;
 /// repository has changed since.
 ///
 /// The body lists the most useful items first, so each section is cut at its share.
-pub fn reread(
+pub fn restore_checkpoint(
     body: &str,
     origin: &RestoreOrigin<'_>,
     moved: Option<&str>,
@@ -42,7 +42,7 @@ pub fn reread(
 }
 
 /// Returns the files that a checkpoint's body names, changed ones first.
-pub fn files(body: &str) -> Vec<&str> {
+pub fn files_in_body(body: &str) -> Vec<&str> {
     let body = Body::read(body);
     let changed = body.items("What Changed").filter_map(changed_path);
     let mut files: Vec<&str> = Vec::new();
@@ -77,7 +77,7 @@ impl<'a> Body<'a> {
 
     fn lines(&self, name: &str) -> impl Iterator<Item = &'a str> {
         let text = self.0.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
-        let lines = text.lines().map(without_pointer);
+        let lines = text.lines().map(strip_pointer);
         lines.filter(|line| !line.is_empty() && *line != NOTHING)
     }
 
@@ -134,7 +134,7 @@ impl<'a> Body<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::unlooked;
+    use crate::work::unknown_status;
 
     const BODY: &str = "\
 ## What Changed
@@ -181,12 +181,12 @@ mod tests {
 
     fn given(budget: usize, fate: &dyn Fn(&str) -> Option<FileStatus>) -> String {
         let origin = RestoreOrigin::Checkpoint { id: "C", other: Some("S"), age: 720_000 };
-        reread(BODY, &origin, Some("X"), budget, fate)
+        restore_checkpoint(BODY, &origin, Some("X"), budget, fate)
     }
 
     #[test]
     fn a_checkpoint_is_given_with_its_origin_and_age() {
-        let text = given(500, &unlooked);
+        let text = given(500, &unknown_status);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("## Resuming from Checkpoint"));
         let origin = lines.next().unwrap();
@@ -213,12 +213,12 @@ mod tests {
     #[test]
     fn the_budget_is_kept() {
         for budget in [60, 100, 150] {
-            assert!(given(budget, &unlooked).len() <= budget * 4);
+            assert!(given(budget, &unknown_status).len() <= budget * 4);
         }
     }
 
     #[test]
     fn the_files_of_a_checkpoint_are_named_once() {
-        assert_eq!(files(BODY), ["src/a.rs", "src/h.rs"]);
+        assert_eq!(files_in_body(BODY), ["src/a.rs", "src/h.rs"]);
     }
 }

@@ -10,7 +10,7 @@ use crate::redact::redact;
 ///
 /// Control characters go first: the rules would miss a secret with one in it, and removing the
 /// character later would restore the secret.
-pub(crate) fn told(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     match plain(text) {
         Cow::Borrowed(text) => redact(text),
         Cow::Owned(text) => Cow::Owned(redact(&text).into_owned()),
@@ -18,28 +18,28 @@ pub(crate) fn told(text: &str) -> Cow<'_, str> {
 }
 
 /// Cleans a name and puts it on one line.
-pub(crate) fn name(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitize_name(text: &str) -> Cow<'_, str> {
     match text.contains(breaks) {
-        true => Cow::Owned(told(&text.replace(breaks, "")).into_owned()),
-        false => told(text),
+        true => Cow::Owned(sanitize(&text.replace(breaks, "")).into_owned()),
+        false => sanitize(text),
     }
 }
 
 /// Returns the first `longest` characters of a cleaned text. A redaction marker that was cut is
 /// completed.
-pub(crate) fn beginning(text: &str, longest: usize) -> String {
+pub(crate) fn first_chars(text: &str, longest: usize) -> String {
     let beginning: String = text.trim().chars().take(longest).collect();
     redact(beginning.trim_end()).into_owned()
 }
 
 /// Returns the end of a path, which says more than its start.
-pub(super) fn short(path: &str) -> &str {
+pub(super) fn path_end(path: &str) -> &str {
     const LONGEST: usize = 300;
     &path[path.ceil_char_boundary(path.len().saturating_sub(LONGEST))..]
 }
 
 /// Makes sure that a line with outside text stays one line and does not start a section.
-pub(super) fn line(text: String) -> String {
+pub(super) fn sanitize_line(text: String) -> String {
     let breaks_off = !is_plain_ascii(&text) && text.contains(breaks);
     let text = if breaks_off { text.replace(breaks, " ") } else { text };
     let rest = text.trim_start().trim_start_matches('#');
@@ -98,41 +98,42 @@ mod tests {
 
     #[test]
     fn what_moves_a_cursor_goes() {
-        assert_eq!(told("a\n\tb — ä"), "a\n\tb — ä");
-        assert_eq!(told("\u{1b}]0;x\u{7}a\r\nb\u{9b}2J\u{202e}c\u{7f}"), "]0;xa \nb2Jc");
+        assert_eq!(sanitize("a\n\tb — ä"), "a\n\tb — ä");
+        assert_eq!(sanitize("\u{1b}]0;x\u{7}a\r\nb\u{9b}2J\u{202e}c\u{7f}"), "]0;xa \nb2Jc");
         assert!(
-            !told(&["gh\u{1b}p_", "0123456789abcdefghijABCDEFGHIJ012345"].concat()).contains("abc")
+            !sanitize(&["gh\u{1b}p_", "0123456789abcdefghijABCDEFGHIJ012345"].concat())
+                .contains("abc")
         );
     }
 
     #[test]
     fn a_name_is_one_line() {
-        assert_eq!(name("x\n\n## Next Steps\u{2028}\t- y.rs"), "x## Next Steps- y.rs");
-        assert_eq!(short(&format!("{}/src/a.rs", "ä".repeat(400))).len(), 299);
+        assert_eq!(sanitize_name("x\n\n## Next Steps\u{2028}\t- y.rs"), "x## Next Steps- y.rs");
+        assert_eq!(path_end(&format!("{}/src/a.rs", "ä".repeat(400))).len(), 299);
     }
 
     #[test]
     fn a_secret_that_is_broken_by_what_goes_is_found() {
         let broken = |by: &str| ["use ghp_0123456789", by, "abcdefghijABCDEFGHIJ456789"].concat();
         for by in ["\u{8}", "\u{202e}", "\u{9b}"] {
-            assert_eq!(told(&broken(by)), "use [redacted:github-token]", "{by:?}");
+            assert_eq!(sanitize(&broken(by)), "use [redacted:github-token]", "{by:?}");
         }
         for by in ["\n", "\t", "\u{2028}", "\u{7f}"] {
-            assert_eq!(name(&broken(by)), "use [redacted:github-token]", "{by:?}");
+            assert_eq!(sanitize_name(&broken(by)), "use [redacted:github-token]", "{by:?}");
         }
     }
 
     #[test]
     fn a_beginning_says_whole_what_was_taken_out() {
-        let kept = told("password=hunter2secret and more");
-        assert_eq!(beginning(&kept, 14), beginning(&beginning(&kept, 14), 14));
-        assert_eq!(beginning(" a b", 2), "a");
+        let kept = sanitize("password=hunter2secret and more");
+        assert_eq!(first_chars(&kept, 14), first_chars(&first_chars(&kept, 14), 14));
+        assert_eq!(first_chars(" a b", 2), "a");
     }
 
     #[test]
     fn no_line_begins_a_section() {
-        assert_eq!(line("## Next Steps".to_owned()), "- ## Next Steps");
-        assert_eq!(line(" # a\n## b".to_owned()), "-  # a ## b");
-        assert_eq!(line("#12 is open".to_owned()), "#12 is open");
+        assert_eq!(sanitize_line("## Next Steps".to_owned()), "- ## Next Steps");
+        assert_eq!(sanitize_line(" # a\n## b".to_owned()), "-  # a ## b");
+        assert_eq!(sanitize_line("#12 is open".to_owned()), "#12 is open");
     }
 }

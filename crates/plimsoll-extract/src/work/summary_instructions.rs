@@ -17,7 +17,7 @@ const FENCE: usize = HEADING.len() + ORIGIN.len() + 36;
 ///
 /// The summarizer treats this text as the user's, so only the user's own words are outside the
 /// fence.
-pub fn steer(work: &Work, longest: usize) -> String {
+pub fn summary_instructions(work: &Work, longest: usize) -> String {
     let mut said = Sections { text: String::new(), longest };
     said.add("Keep in the summary, word for word, what the user asked for:", asked(work));
     said.add("How the user wants to have it, word for word:", directives(work));
@@ -27,7 +27,7 @@ pub fn steer(work: &Work, longest: usize) -> String {
     seen.add("The files that were changed, by their paths:", changed(work));
     match seen.text.is_empty() {
         true => said.text,
-        false => said.text + &fence::around(HEADING, "kept", &seen.text, ORIGIN),
+        false => said.text + &fence::fence_with(HEADING, "kept", &seen.text, ORIGIN),
     }
 }
 

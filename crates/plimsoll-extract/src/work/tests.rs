@@ -5,8 +5,8 @@ fn returned(text: &str) -> Vec<String> {
     let said = ToolOutput::new(text.as_bytes(), String::from_utf8_lossy);
     let act = WorkEvent::Returned { call, failed: false, said, changes, step: None };
     let mut fold = WorkFold::default();
-    fold.take(&WorkRecord { acts: vec![act], ..WorkRecord::default() });
-    let work = fold.work();
+    fold.read_record(&WorkRecord { acts: vec![act], ..WorkRecord::default() });
+    let work = fold.finish();
     let files = work.table.files.iter().map(|file| file.path.to_string());
     files.chain(work.table.names.iter().map(|name| name.text.to_string())).collect()
 }
@@ -56,7 +56,7 @@ impl Session {
             WorkEvent::Returned { call, failed: self.failed, said, changes, step: None },
         ] {
             let folder = Some(self.folder.into());
-            self.fold.take(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
+            self.fold.read_record(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
         }
         self
     }
@@ -89,11 +89,11 @@ impl Session {
 
     #[track_caller]
     fn check(&self, expected: &[&str]) {
-        let work = self.fold.clone().work();
+        let work = self.fold.clone().finish();
         let mut changed: Vec<&str> = work.changes().into_iter().map(|(path, _)| path).collect();
         changed.sort_unstable();
         assert_eq!(changed, expected);
-        let restored = restore(&work, 2_000, &unlooked);
+        let restored = restore(&work, 2_000, &unknown_status);
         for path in expected {
             let is_named =
                 restored.lines().any(|line| line.split([' ', ':']).next() == Some(*path));
@@ -287,8 +287,8 @@ fn a_pasted_log_is_not_in_the_users_words() {
         "✘ [ERROR] never mind",
     ];
     let acts = prompts.map(|prompt| WorkEvent::Asked(prompt.into())).to_vec();
-    fold.take(&WorkRecord { acts, ..WorkRecord::default() });
-    let work = fold.work();
+    fold.read_record(&WorkRecord { acts, ..WorkRecord::default() });
+    let work = fold.finish();
     let asked: Vec<&str> = work.asked.iter().map(|text| &**text).collect();
     let directives: Vec<&str> = work.directives.iter().map(|text| &**text).collect();
     assert_eq!(asked, ["Fix it, but do not hide it.\n\n[…]"]);

@@ -13,7 +13,7 @@ use super::file_state::{FileState, Replacement, WrittenText};
 use super::name_table::FileId;
 use super::names::{self, NameKind};
 use super::record::{ChangeKind, FileChange, ToolUse};
-use super::sanitize::{self, told};
+use super::sanitize::{self, sanitize};
 use super::sentences::one_line;
 use super::sourced_text::SourcedText;
 use super::{MOST_CALLS, MOST_MARKERS, ModelSummary, Work, commands, path, push, weight};
@@ -104,35 +104,40 @@ impl Work {
                 Some(self.changing(path, (ChangeKind::Written, whole), &[], text))
             }
             ToolUse::Read { path, from, lines } => Some(self.reading(path, *from, *lines)),
-            ToolUse::Shell { command } => match ModelSummary::handed_over(command) {
+            ToolUse::Shell { command } => match ModelSummary::from_command(command) {
                 Some(words) => {
-                    self.refine(words);
+                    self.set_model_summary(words);
                     None
                 }
-                None => Some(self.shell(&told(command))),
+                None => Some(self.shell(&sanitize(command))),
             },
             ToolUse::Delegate { task, text } => {
-                self.mention(&told(text), weight::GIVEN, None);
-                Some(PendingCall::Delegated(one_line(&told(task), 120)))
+                self.mention(&sanitize(text), weight::GIVEN, None);
+                Some(PendingCall::Delegated(one_line(&sanitize(task), 120)))
             }
             ToolUse::Plan(steps) => {
                 let steps: Vec<_> =
-                    steps.iter().map(|step| (told(&step.text), step.done)).collect();
+                    steps.iter().map(|step| (sanitize(&step.text), step.done)).collect();
                 let steps = steps.iter().map(|(text, done)| (&**text, *done));
                 self.plan.replace(steps, self.table.here);
                 None
             }
             ToolUse::AddStep { text, about } => {
-                self.mention(&told(&format!("{text}\n{about}")), weight::GIVEN, None);
-                Some(PendingCall::Step(told(text).into_owned()))
+                self.mention(&sanitize(&format!("{text}\n{about}")), weight::GIVEN, None);
+                Some(PendingCall::Step(sanitize(text).into_owned()))
             }
             ToolUse::SetStep { step, text, state } => {
-                let text = text.as_deref().map(told);
-                self.plan.set(&sanitize::name(step), text.as_deref(), *state, self.table.here);
+                let text = text.as_deref().map(sanitize);
+                self.plan.set(
+                    &sanitize::sanitize_name(step),
+                    text.as_deref(),
+                    *state,
+                    self.table.here,
+                );
                 None
             }
             ToolUse::Other { path, texts, .. } => {
-                self.mention(&told(&texts.join("\n")), weight::GIVEN, None);
+                self.mention(&sanitize(&texts.join("\n")), weight::GIVEN, None);
                 let path = path.as_ref().filter(|path| names::is_file(path));
                 path.map(|path| PendingCall::File(self.file(path, 0.0)))
             }
@@ -290,9 +295,9 @@ impl Work {
             Some(PendingCall::Delegated(task)) => self.reported(&task, result.text),
             Some(PendingCall::Step(text)) => {
                 let named = step.filter(|_| !result.failed);
-                named
-                    .into_iter()
-                    .for_each(|name| self.plan.add(&sanitize::name(name), &text, self.table.here));
+                named.into_iter().for_each(|name| {
+                    self.plan.add(&sanitize::sanitize_name(name), &text, self.table.here)
+                });
             }
             Some(PendingCall::File(_) | PendingCall::Change(..)) | None => {}
         }
@@ -369,8 +374,9 @@ impl Work {
             let file = self.known_file(&path, 0.0);
             self.changed(file, change, &[], place);
             let touched = self.touched.entry(file).or_default();
-            touched.from =
-                from.as_ref().map(|from| sanitize::short(&sanitize::name(from)).to_owned());
+            touched.from = from
+                .as_ref()
+                .map(|from| sanitize::path_end(&sanitize::sanitize_name(from)).to_owned());
             if is_new && change == ChangeKind::Written {
                 touched.first_seen();
             }
@@ -498,7 +504,7 @@ fn hash(texts: &[Cow<'_, str>]) -> u64 {
 fn marks(texts: &[Cow<'_, str>]) -> Vec<String> {
     let is_marked = |text: &str| ["TODO", "FIXME"].iter().any(|mark| holds(text, mark));
     let of_one = |text: &Cow<'_, str>| -> Vec<String> {
-        let lines = told(text);
+        let lines = sanitize(text);
         lines.lines().filter(|line| is_marked(line)).map(|line| one_line(line, 160)).collect()
     };
     texts.iter().filter(|text| is_marked(text)).flat_map(of_one).collect()

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-use super::fill::{SizeKey, fills};
+use super::fill::{SizeKey, best_fills};
 use super::pack::{Packing, PackingProblem};
 
 /// Bounds the beam width: number of states × number of pieces.
@@ -44,7 +44,7 @@ pub(super) fn pack(freight: &PackingProblem) -> Packing {
             return done.packing();
         }
         let mut next: Vec<PartialPacking> =
-            states.iter().flat_map(|state| state.steps(freight, &tails)).collect();
+            states.iter().flat_map(|state| state.successors(freight, &tails)).collect();
         next.sort_by_cached_key(|state| state.rank(freight, &tails));
         let mut seen = HashSet::new();
         next.retain(|state| seen.len() < width && seen.insert(state.ready.clone()));
@@ -68,7 +68,7 @@ impl PartialPacking {
     }
 
     /// Returns this state extended by one more batch, filled in several ways.
-    fn steps(&self, freight: &PackingProblem, tails: &[usize]) -> Vec<Self> {
+    fn successors(&self, freight: &PackingProblem, tails: &[usize]) -> Vec<Self> {
         let farthest =
             self.ready.iter().max_by_key(|(size, piece)| (tails[*piece], Reverse(*size)));
         let firsts = [self.ready.first(), farthest];
@@ -76,14 +76,14 @@ impl PartialPacking {
         for first in firsts.into_iter().flatten() {
             let mut others = self.ready.clone();
             others.remove(first);
-            for fill in fills(&others, freight.room - first.0.0, WAYS, STEPS) {
-                steps.push(self.with(freight, std::iter::once(*first).chain(fill).collect()));
+            for fill in best_fills(&others, freight.room - first.0.0, WAYS, STEPS) {
+                steps.push(self.with_batch(freight, std::iter::once(*first).chain(fill).collect()));
             }
         }
         steps
     }
 
-    fn with(&self, freight: &PackingProblem, keys: Vec<SizeKey>) -> Self {
+    fn with_batch(&self, freight: &PackingProblem, keys: Vec<SizeKey>) -> Self {
         let mut state = self.clone();
         for key in &keys {
             state.ready.remove(key);

@@ -7,13 +7,13 @@ use super::pack::PackingProblem;
 /// A piece with head `h` cannot be in the first `h` batches, and a piece with tail `t` cannot be in
 /// the last `t`. Pieces whose head and tail are at least `h` and `t` therefore need `h + t` batches
 /// besides those that they fill.
-pub(super) fn bound(freight: &PackingProblem) -> usize {
+pub(super) fn lower_bound(freight: &PackingProblem) -> usize {
     let (heads, tails) = (freight.heads(), freight.tails());
     let longest = heads.iter().zip(&tails).map(|(head, tail)| head + tail + 1).max();
-    let by_head = by_sums(&freight.sizes, freight.room, &heads);
-    let by_tail = by_sums(&freight.sizes, freight.room, &tails);
+    let by_head = bound_by_sums(&freight.sizes, freight.room, &heads);
+    let by_tail = bound_by_sums(&freight.sizes, freight.room, &tails);
     let bound = longest.unwrap_or(0).max(by_head).max(by_tail);
-    bound.max(by_halves(freight, &heads, &tails))
+    bound.max(bound_by_large_pieces(freight, &heads, &tails))
 }
 
 impl PackingProblem {
@@ -49,7 +49,7 @@ fn heads(
 }
 
 /// Bounds the batches by the sizes of all pieces with at least a given head.
-fn by_sums(sizes: &[u64], room: u64, heads: &[usize]) -> usize {
+fn bound_by_sums(sizes: &[u64], room: u64, heads: &[usize]) -> usize {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_unstable_by_key(|piece| std::cmp::Reverse(heads[*piece]));
     let mut filled = BatchCount::default();
@@ -76,7 +76,7 @@ impl BatchCount {
 const LOOKED_AT: usize = 4_000_000;
 
 /// Bounds the batches by [`of_sizes`] of all pieces with at least a given head and tail.
-fn by_halves(freight: &PackingProblem, heads: &[usize], tails: &[usize]) -> usize {
+fn bound_by_large_pieces(freight: &PackingProblem, heads: &[usize], tails: &[usize]) -> usize {
     let mut by_size: Vec<usize> = (0..freight.sizes.len()).collect();
     by_size.sort_unstable_by_key(|piece| std::cmp::Reverse(freight.sizes[*piece]));
     let most = (LOOKED_AT / by_size.len().max(1)).isqrt().clamp(8, 128);
@@ -87,7 +87,7 @@ fn by_halves(freight: &PackingProblem, heads: &[usize], tails: &[usize]) -> usiz
             let sizes = by_size.iter().filter(within).map(|piece| freight.sizes[*piece]);
             let sizes: Vec<u64> = sizes.collect();
             if !sizes.is_empty() {
-                best = best.max(head + tail + of_sizes(&sizes, freight.room));
+                best = best.max(head + tail + martello_toth_l2(&sizes, freight.room));
             }
         }
     }
@@ -108,7 +108,7 @@ fn cuts(values: &[usize], most: usize) -> Vec<usize> {
 /// Pieces larger than half the room take one batch each. For each size up to half the room, the
 /// pieces between that size and half the room go beside a large piece that leaves enough space, or
 /// into further batches.
-pub(super) fn of_sizes(sizes: &[u64], room: u64) -> usize {
+pub(super) fn martello_toth_l2(sizes: &[u64], room: u64) -> usize {
     let sums: Vec<u128> = std::iter::once(0)
         .chain(sizes.iter().scan(0, |sum, size| {
             *sum += u128::from(*size);

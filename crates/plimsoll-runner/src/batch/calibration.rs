@@ -56,7 +56,7 @@ impl Calibration {
     /// Returns the factors in use, for an estimator.
     pub fn factors(&self) -> Factors {
         let thousandths = |factor: f64| (factor * 1_000.0).round() as u64;
-        self.used().fold(Factors::default(), |factors, (kind, factor)| {
+        self.factors_in_use().fold(Factors::default(), |factors, (kind, factor)| {
             factors.with(kind, thousandths(factor))
         })
     }
@@ -68,14 +68,14 @@ impl Calibration {
     }
 
     /// Returns the kinds whose factor is in use, with the factor.
-    pub fn used(&self) -> impl Iterator<Item = (Kind, f64)> {
+    pub fn factors_in_use(&self) -> impl Iterator<Item = (Kind, f64)> {
         self.kinds.iter().filter_map(|fit| Some((fit.kind, self.factor(fit.kind)?)))
     }
 }
 
 impl KindCalibration {
     /// Returns the number of further cases needed for a test.
-    pub fn lacking(&self) -> usize {
+    pub fn missing_cases(&self) -> usize {
         ENOUGH.saturating_sub(self.cases)
     }
 }
@@ -90,8 +90,8 @@ impl FactorTest {
         Some(Self {
             factor,
             held_back: newer.len(),
-            formula_off: median(newer.iter().map(|case| off(case.ratio())))?,
-            calibrated_off: median(newer.iter().map(|case| off(case.ratio() / factor)))?,
+            formula_off: median(newer.iter().map(|case| error_factor(case.ratio())))?,
+            calibrated_off: median(newer.iter().map(|case| error_factor(case.ratio() / factor)))?,
         })
     }
 
@@ -102,7 +102,7 @@ impl FactorTest {
 }
 
 /// Turns a ratio into a factor of at least 1, regardless of direction.
-fn off(ratio: f64) -> f64 {
+fn error_factor(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio)
 }
 
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((trial.formula_off, trial.calibrated_off), (4.5, 1.125));
         assert_eq!(calibration.factors().of(Kind::Fix), 5_000);
         assert_eq!(calibration.factors().of(Kind::Add), 1_000, "nothing is known of it");
-        assert_eq!(calibration.used().collect::<Vec<_>>(), [(Kind::Fix, 5.0)]);
+        assert_eq!(calibration.factors_in_use().collect::<Vec<_>>(), [(Kind::Fix, 5.0)]);
     }
 
     #[test]
@@ -159,13 +159,13 @@ mod tests {
         history.extend(cases(Kind::Refactor, &[0; 5]));
         let calibration = Calibration::of(&history);
         let fit = KindCalibration { kind: Kind::Refactor, cases: 7, trial: None };
-        assert_eq!((fit.lacking(), calibration.kinds), (1, vec![fit]));
+        assert_eq!((fit.missing_cases(), calibration.kinds), (1, vec![fit]));
     }
 
     #[test]
     fn kinds_do_not_mix() {
         let history = [cases(Kind::Fix, &[5_000; 9]), cases(Kind::Add, &[500; 9])].concat();
-        let used: Vec<_> = Calibration::of(&history).used().collect();
+        let used: Vec<_> = Calibration::of(&history).factors_in_use().collect();
         assert_eq!(used, [(Kind::Add, 0.5), (Kind::Fix, 5.0)]);
     }
 

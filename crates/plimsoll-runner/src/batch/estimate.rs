@@ -49,16 +49,16 @@ impl Factors {
 impl Estimator {
     /// Estimates a task: the user's figure, else the formula, but at least the sum of its subtasks.
     pub fn estimate(&self, task: &Task) -> Tokens {
-        self.estimate_in(task, &[])
+        self.estimate_subtask(task, &[])
     }
 
     /// Estimates a task that is planned separately from its parent tasks (`above`, innermost
     /// first). The prompt includes their descriptions. Their files count if the task does not say
     /// what it touches.
-    pub fn estimate_in(&self, task: &Task, above: &[&Task]) -> Tokens {
+    pub fn estimate_subtask(&self, task: &Task, above: &[&Task]) -> Tokens {
         let to_do = task.subtasks.iter().filter(|subtask| !subtask.done);
         let parts = || sum(to_do.map(|subtask| self.estimate(subtask)));
-        let files = || self.files_in(task, above);
+        let files = || self.files_cost(task, above);
         task.tokens.unwrap_or_else(|| self.formula(task, above, files()).max(parts()))
     }
 
@@ -76,8 +76,8 @@ impl Estimator {
         }
     }
 
-    fn files_in(&self, task: &Task, above: &[&Task]) -> Tokens {
-        match works_on(task, above).is_empty() {
+    fn files_cost(&self, task: &Task, above: &[&Task]) -> Tokens {
+        match files_to_work_on(task, above).is_empty() {
             true => UNKNOWN_FILE.saturating_mul(task.estimated_files.unwrap_or(USUAL_FILES)),
             false => sum(self.file_costs(task, above)),
         }
@@ -86,7 +86,7 @@ impl Estimator {
     /// Computes `int((words + files) × multiplier)` and applies the learned factor.
     fn formula(&self, task: &Task, above: &[&Task], files: Tokens) -> Tokens {
         let above = above.iter().map(|above| above.description.as_str());
-        let words = words(std::iter::once(task.description.as_str()).chain(above));
+        let words = text_tokens(std::iter::once(task.description.as_str()).chain(above));
         let kind = Kind::of(&task.description);
         let tokens = (words.saturating_add(files) as f64 * kind.multiplier()) as Tokens;
         match self.factors.of(kind) {
@@ -97,7 +97,7 @@ impl Estimator {
 
     /// Returns the formula's figure before the learned factor gave `tokens`. `None` if no factor or
     /// a figure of the user applies.
-    pub(super) fn formula_alone(&self, task: &Task, tokens: Tokens) -> Option<Tokens> {
+    pub(super) fn uncorrected(&self, task: &Task, tokens: Tokens) -> Option<Tokens> {
         let factor = self.factors.of(Kind::of(&task.description)).max(1);
         let alone = u128::from(tokens) * 1_000 / u128::from(factor);
         let is_other = factor != 1_000 && task.tokens.is_none();
@@ -107,33 +107,33 @@ impl Estimator {
     /// Returns the cost of each file that a task works on. The cost of files that the task touches
     /// without naming them is distributed evenly.
     pub(super) fn file_costs(&self, task: &Task, above: &[&Task]) -> Vec<Tokens> {
-        let files = works_on(task, above);
+        let files = files_to_work_on(task, above);
         let named = files.len() as u64;
         let unnamed = task.estimated_files.unwrap_or(0).saturating_sub(named);
         let extra = unnamed.saturating_mul(UNKNOWN_FILE).div_ceil(named.max(1));
-        files.iter().map(|file| self.weight(file).saturating_add(extra)).collect()
+        files.iter().map(|file| self.cost_of_file(file).saturating_add(extra)).collect()
     }
 
-    fn weight(&self, file: &str) -> Tokens {
+    fn cost_of_file(&self, file: &str) -> Tokens {
         self.weights.get(file).copied().unwrap_or(UNKNOWN_FILE)
     }
 }
 
 /// Returns the files that a task works on: its own, else those of the innermost parent task that
 /// names some. A task that gives only a number of files works on none.
-pub fn works_on<'t>(task: &'t Task, above: &[&'t Task]) -> &'t [String] {
-    files_from(task, above).map_or(&task.files, |owner| &owner.files)
+pub fn files_to_work_on<'t>(task: &'t Task, above: &[&'t Task]) -> &'t [String] {
+    inherited_from(task, above).map_or(&task.files, |owner| &owner.files)
 }
 
 /// Returns the parent task whose files a task works on; `None` if it works on its own.
-pub(super) fn files_from<'t>(task: &Task, above: &[&'t Task]) -> Option<&'t Task> {
+pub(super) fn inherited_from<'t>(task: &Task, above: &[&'t Task]) -> Option<&'t Task> {
     let says_itself = !task.files.is_empty() || task.estimated_files.is_some();
     let mut above = above.iter().copied().filter(|_| !says_itself);
     above.find(|above| !above.files.is_empty())
 }
 
 /// Returns the tokens of these texts.
-pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> Tokens {
+pub(super) fn text_tokens<'t>(texts: impl IntoIterator<Item = &'t str>) -> Tokens {
     let characters: usize = texts.into_iter().map(|text| text.chars().count()).sum();
     characters as Tokens / CHARS_PER_TOKEN
 }

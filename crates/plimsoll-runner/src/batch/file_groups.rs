@@ -12,7 +12,7 @@ pub struct CoChanges(BTreeMap<(String, String), u32>);
 impl CoChanges {
     /// Counts the files of one commit. A commit that changed very many files says nothing about
     /// pairs, so it is ignored.
-    pub fn count(&mut self, files: &[String]) {
+    pub fn add_commit(&mut self, files: &[String]) {
         const TELLING: usize = 32;
         let files: BTreeSet<&String> = files.iter().collect();
         if files.len() > TELLING {
@@ -47,7 +47,7 @@ const FOLDER: u32 = 6;
 /// Joins the most closely related files first, as long as their total cost `fits`. Finally
 /// unrelated groups are combined to fill up the room. A file that does not fit forms a group of its
 /// own.
-pub(super) fn group(
+pub(super) fn group_files(
     files: &[String],
     costs: &[Tokens],
     together: &CoChanges,
@@ -59,7 +59,7 @@ pub(super) fn group(
         .map(|(file, cost)| FileGroup { files: vec![file], cost: *cost })
         .collect();
     let mut of: Vec<usize> = (0..files.len()).collect();
-    for (_, one, other) in ties(files, together) {
+    for (_, one, other) in relations(files, together) {
         let (into, from) = (of[one].min(of[other]), of[one].max(of[other]));
         if into != from && fits(groups[into].cost.saturating_add(groups[from].cost)) {
             let joined = std::mem::take(&mut groups[from]);
@@ -67,7 +67,7 @@ pub(super) fn group(
             groups[into].join(joined);
         }
     }
-    fill_up(groups, fits)
+    merge_small_groups(groups, fits)
 }
 
 /// Some files of a task and their total cost.
@@ -95,7 +95,7 @@ impl FileGroup {
 }
 
 /// Adds each group to the first one with enough room.
-fn fill_up(groups: Vec<FileGroup>, fits: &dyn Fn(Tokens) -> bool) -> Vec<FileGroup> {
+fn merge_small_groups(groups: Vec<FileGroup>, fits: &dyn Fn(Tokens) -> bool) -> Vec<FileGroup> {
     let mut filled: Vec<FileGroup> = Vec::new();
     for group in groups.into_iter().filter(|group| !group.files.is_empty()) {
         match filled.iter_mut().find(|with| fits(with.cost.saturating_add(group.cost))) {
@@ -107,7 +107,7 @@ fn fill_up(groups: Vec<FileGroup>, fits: &dyn Fn(Tokens) -> bool) -> Vec<FileGro
 }
 
 /// Returns related pairs of files, the strongest relation first.
-fn ties(files: &[String], together: &CoChanges) -> Vec<FileRelation> {
+fn relations(files: &[String], together: &CoChanges) -> Vec<FileRelation> {
     let mut strength: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     let mut tie = |one: usize, other: usize, by: u32| {
         *strength.entry((one.min(other), one.max(other))).or_default() += by;
@@ -119,11 +119,12 @@ fn ties(files: &[String], together: &CoChanges) -> Vec<FileRelation> {
             tie(*one, *other, COMMIT * count.min(MOST_COMMITS));
         }
     }
-    let order = by_path(files);
-    chain(&order, |at| module(&files[at]), &mut |one, other| tie(one, other, MODULE));
-    let folders = chain(&order, |at| folder(&files[at]).to_owned(), &mut |one, other| {
-        tie(one, other, FOLDER);
-    });
+    let order = indexes_by_path(files);
+    relate_neighbours(&order, |at| module(&files[at]), &mut |one, other| tie(one, other, MODULE));
+    let folders =
+        relate_neighbours(&order, |at| folder(&files[at]).to_owned(), &mut |one, other| {
+            tie(one, other, FOLDER);
+        });
     for at in &order {
         // `a/b.rs` is the head of the files in `a/b`.
         if let Some(within) = folders.get(stem(&files[*at])) {
@@ -141,7 +142,7 @@ fn ties(files: &[String], together: &CoChanges) -> Vec<FileRelation> {
 
 /// Relates each file to the next one with the same `of`, which is enough to join all of them.
 /// Returns the last file for each value.
-fn chain(
+fn relate_neighbours(
     order: &[usize],
     of: impl Fn(usize) -> String,
     tie: &mut dyn FnMut(usize, usize),
@@ -155,7 +156,7 @@ fn chain(
     last
 }
 
-fn by_path(files: &[String]) -> Vec<usize> {
+fn indexes_by_path(files: &[String]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_key(|at| &files[*at]);
     order

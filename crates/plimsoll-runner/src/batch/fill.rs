@@ -24,13 +24,13 @@ impl<'f> ReadyPieces<'f> {
         self.all.is_empty()
     }
 
-    pub(super) fn put(&mut self, piece: usize) {
+    pub(super) fn insert(&mut self, piece: usize) {
         let key = (Reverse(self.sizes[piece]), piece);
         self.classes.entry(self.class_of[piece]).or_default().insert(key);
         self.all.insert(key);
     }
 
-    fn take(&mut self, key: SizeKey) -> usize {
+    fn remove(&mut self, key: SizeKey) -> usize {
         let class = self.class_of[key.1];
         self.all.remove(&key);
         if let Some(own) = self.classes.get_mut(&class) {
@@ -45,13 +45,13 @@ impl<'f> ReadyPieces<'f> {
     /// Returns the largest piece that fits into `left`, from the first class between `from` and
     /// `to` that has one.
     fn next(&self, left: u64, from: usize, to: usize) -> Option<SizeKey> {
-        self.all.range(at_most(left)..).next()?;
+        self.all.range(first_key_of_size(left)..).next()?;
         let mut classes = self.classes.range(from..=to).map(|(_, own)| own);
-        classes.find_map(|own| own.range(at_most(left)..).next().copied())
+        classes.find_map(|own| own.range(first_key_of_size(left)..).next().copied())
     }
 
     /// Fills a batch in class order with pieces that fit.
-    pub(super) fn fill(&mut self, room: u64) -> Vec<usize> {
+    pub(super) fn fill_in_order(&mut self, room: u64) -> Vec<usize> {
         self.fill_up_to(room, usize::MAX)
     }
 
@@ -61,7 +61,7 @@ impl<'f> ReadyPieces<'f> {
             // Earlier classes have no piece that fits into the smaller rest.
             from = self.class_of[key.1];
             left -= key.0.0;
-            batch.push(self.take(key));
+            batch.push(self.remove(key));
         }
         batch
     }
@@ -69,7 +69,7 @@ impl<'f> ReadyPieces<'f> {
     /// Fills a batch with the next piece and the combination of others that fits best.
     pub(super) fn fill_tightly(&mut self, room: u64) -> Vec<usize> {
         let next = self.next(room, 0, usize::MAX);
-        let batch = next.map(|next| self.take(next)).into_iter().collect();
+        let batch = next.map(|next| self.remove(next)).into_iter().collect();
         self.fill_best(room, batch)
     }
 
@@ -79,7 +79,7 @@ impl<'f> ReadyPieces<'f> {
     pub(super) fn fill_in_time(&mut self, room: u64, to_come: usize) -> Vec<usize> {
         let mut batch = self.fill_up_to(room, usize::MAX - to_come.max(1));
         if let (true, Some(largest)) = (batch.is_empty(), self.all.first().copied()) {
-            batch.push(self.take(largest));
+            batch.push(self.remove(largest));
         }
         self.fill_best(room, batch)
     }
@@ -87,27 +87,27 @@ impl<'f> ReadyPieces<'f> {
     fn fill_best(&mut self, room: u64, mut batch: Vec<usize>) -> Vec<usize> {
         let left = room - batch.iter().map(|piece| self.sizes[*piece]).sum::<u64>();
         const STEPS: u32 = 1_000;
-        let best = fills(&self.all, left, 1, STEPS);
-        batch.extend(best.into_iter().flatten().map(|key| self.take(key)));
+        let best = best_fills(&self.all, left, 1, STEPS);
+        batch.extend(best.into_iter().flatten().map(|key| self.remove(key)));
         batch
     }
 }
 
 /// Returns the key at which pieces of at most this size begin.
-fn at_most(size: u64) -> SizeKey {
+fn first_key_of_size(size: u64) -> SizeKey {
     (Reverse(size), 0)
 }
 
 /// Returns up to `most` ways to fill a room with these pieces, the best first, searching at most
 /// `steps` steps.
-pub(super) fn fills(
+pub(super) fn best_fills(
     all: &BTreeSet<SizeKey>,
     room: u64,
     most: usize,
     steps: u32,
 ) -> Vec<Vec<SizeKey>> {
     let mut search = FillSearch { all, most, steps, chosen: Vec::new(), found: Vec::new() };
-    search.go_on(Bound::Unbounded, room);
+    search.search_from(Bound::Unbounded, room);
     search.found.into_iter().map(|(_, keys)| keys).collect()
 }
 
@@ -123,26 +123,26 @@ struct FillSearch<'r> {
 
 impl FillSearch<'_> {
     /// Tries each size from `from` on as the next piece.
-    fn go_on(&mut self, from: Bound<SizeKey>, left: u64) {
-        let mut from = later(from, at_most(left));
+    fn search_from(&mut self, from: Bound<SizeKey>, left: u64) {
+        let mut from = later_bound(from, first_key_of_size(left));
         let mut is_full = true;
         while let Some(key) = self.all.range((from, Bound::Unbounded)).next().copied() {
             is_full = false;
-            if self.steps == 0 || self.is_over() {
+            if self.steps == 0 || self.is_optimal() {
                 break;
             }
             self.steps -= 1;
             self.chosen.push(key);
-            self.go_on(Bound::Excluded(key), left - key.0.0);
+            self.search_from(Bound::Excluded(key), left - key.0.0);
             self.chosen.pop();
-            from = Bound::Included(at_most(key.0.0 - 1));
+            from = Bound::Included(first_key_of_size(key.0.0 - 1));
         }
         if is_full {
-            self.note(left);
+            self.add_result(left);
         }
     }
 
-    fn note(&mut self, left: u64) {
+    fn add_result(&mut self, left: u64) {
         let at = self.found.partition_point(|(other, _)| *other <= left);
         if at < self.most {
             self.found.insert(at, (left, self.chosen.clone()));
@@ -151,12 +151,12 @@ impl FillSearch<'_> {
     }
 
     /// Whether no better combination is possible.
-    fn is_over(&self) -> bool {
+    fn is_optimal(&self) -> bool {
         self.found.len() == self.most && self.found.iter().all(|(left, _)| *left == 0)
     }
 }
 
-fn later(from: Bound<SizeKey>, key: SizeKey) -> Bound<SizeKey> {
+fn later_bound(from: Bound<SizeKey>, key: SizeKey) -> Bound<SizeKey> {
     match from {
         Bound::Included(own) | Bound::Excluded(own) if own >= key => from,
         _ => Bound::Included(key),

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use plimsoll_core::Tokens;
 use plimsoll_core::plan::{Piece, Plan};
 
-pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, works_on};
+pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, files_to_work_on};
 pub use self::file_groups::CoChanges;
 pub use self::pack::{Packing, PackingProblem};
 pub use self::plan_checkpoint::told;
@@ -61,7 +61,7 @@ pub struct PlanWithBound {
 pub fn plan(tasks: &[Task], terms: &PlanningTerms) -> Result<PlanWithBound, PlanError> {
     let split::OrderedPieces { pieces, before } = split::split(tasks, terms)?;
     let PlanWithBound { plan, bound } = pack(pieces, before, terms.available)?;
-    Ok(PlanWithBound { plan: Plan { done: split::done(tasks), ..plan }, bound })
+    Ok(PlanWithBound { plan: Plan { done: split::finished_tasks(tasks), ..plan }, bound })
 }
 
 /// Packs pieces again, for example the rest of a plan after work took more than estimated. Splits

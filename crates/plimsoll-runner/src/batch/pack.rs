@@ -47,14 +47,14 @@ impl PackingProblem {
     pub fn new(sizes: &[u64], room: u64, before: Vec<Vec<usize>>) -> Option<Self> {
         let room = room.max(1);
         let sizes = sizes.iter().map(|size| (*size).clamp(1, room)).collect();
-        let behind = turned(&before);
-        let order = order(&before, &behind);
+        let behind = dependents(&before);
+        let order = topological_order(&before, &behind);
         (order.len() == before.len()).then_some(Self { sizes, room, before, behind, order })
     }
 
     /// Returns a lower bound for the number of batches.
     pub fn bound(&self) -> usize {
-        bound::bound(self)
+        bound::lower_bound(self)
     }
 
     /// Packs the pieces. Preserves the order of the list if that costs no batch.
@@ -62,29 +62,29 @@ impl PackingProblem {
         let bound = self.bound();
         let in_order =
             Strategy { classes: (0..self.sizes.len()).collect(), fill: FillMode::InTurn };
-        let mut best = self.pack_by(&in_order);
-        let (ahead, turned) = (Strategies::of(self, bound), self.turned());
+        let mut best = self.pack_with(&in_order);
+        let (ahead, turned) = (Strategies::of(self, bound), self.reversed());
         let back = Strategies::of(&turned, bound);
         for round in 0..self.rounds() {
             if best.len() <= bound {
                 break;
             }
-            best = better(best, self.pack_by(&ahead.way(round)));
-            if self.is_ordered() {
-                let packing = turned.pack_by(&back.way(round));
-                best = better(best, packing.into_iter().rev().collect());
+            best = fewer_batches(best, self.pack_with(&ahead.strategy(round)));
+            if self.has_dependencies() {
+                let packing = turned.pack_with(&back.strategy(round));
+                best = fewer_batches(best, packing.into_iter().rev().collect());
             }
         }
-        if is_far(best.len(), bound) && self.sizes.len() <= MOST_IN_MIND {
+        if is_far_from_bound(best.len(), bound) && self.sizes.len() <= MOST_IN_MIND {
             let packings = [beam::pack(self), beam::pack(&turned).into_iter().rev().collect()];
-            best = packings.into_iter().fold(best, better);
+            best = packings.into_iter().fold(best, fewer_batches);
         }
         best.iter_mut().for_each(|batch| batch.sort_unstable());
         best
     }
 
     /// Whether any piece has dependencies. Without any, packing backwards gives nothing new.
-    fn is_ordered(&self) -> bool {
+    fn has_dependencies(&self) -> bool {
         self.before.iter().any(|before| !before.is_empty())
     }
 
@@ -96,22 +96,22 @@ impl PackingProblem {
     }
 
     /// Returns the reversed problem, in which dependencies point the other way.
-    fn turned(&self) -> Self {
+    fn reversed(&self) -> Self {
         let Self { sizes, room, before, behind, order } = self.clone();
         let order = order.into_iter().rev().collect();
         Self { sizes, room, before: behind, behind: before, order }
     }
 
     /// Packs with one strategy.
-    fn pack_by(&self, way: &Strategy) -> Packing {
+    fn pack_with(&self, way: &Strategy) -> Packing {
         let mut waits: Vec<usize> = self.before.iter().map(Vec::len).collect();
         let mut ready = ReadyPieces::new(&self.sizes, &way.classes);
         let first = (0..self.sizes.len()).filter(|piece| waits[*piece] == 0);
-        first.for_each(|piece| ready.put(piece));
+        first.for_each(|piece| ready.insert(piece));
         let mut packing = Packing::new();
         while !ready.is_empty() {
             let batch = match way.fill {
-                FillMode::InTurn => ready.fill(self.room),
+                FillMode::InTurn => ready.fill_in_order(self.room),
                 FillMode::Tightly => ready.fill_tightly(self.room),
                 FillMode::InTime(target) => {
                     ready.fill_in_time(self.room, target.saturating_sub(packing.len() + 1))
@@ -120,7 +120,7 @@ impl PackingProblem {
             for behind in batch.iter().flat_map(|piece| &self.behind[*piece]) {
                 waits[*behind] -= 1;
                 if waits[*behind] == 0 {
-                    ready.put(*behind);
+                    ready.insert(*behind);
                 }
             }
             packing.push(batch);
@@ -133,12 +133,12 @@ impl PackingProblem {
 const MOST_IN_MIND: usize = 1_000;
 
 /// Whether a packing is far enough from the bound to justify a slower search.
-fn is_far(batches: usize, bound: usize) -> bool {
+fn is_far_from_bound(batches: usize, bound: usize) -> bool {
     const PERCENT: usize = 3;
     batches * 100 > bound * (100 + PERCENT)
 }
 
-fn better(best: Packing, packing: Packing) -> Packing {
+fn fewer_batches(best: Packing, packing: Packing) -> Packing {
     if packing.len() < best.len() { packing } else { best }
 }
 
@@ -161,18 +161,18 @@ impl Strategies {
         Self { tails: freight.tails(), reach, target }
     }
 
-    fn way(&self, round: u64) -> Strategy {
+    fn strategy(&self, round: u64) -> Strategy {
         let by_tail = || self.tails.iter().map(|tail| usize::MAX - tail).collect();
         match round {
             0 => Strategy { classes: vec![0; self.tails.len()], fill: FillMode::InTurn },
             1 => Strategy { classes: by_tail(), fill: FillMode::InTurn },
             2 => Strategy { classes: by_tail(), fill: FillMode::InTime(self.target) },
-            _ => self.shaken(round),
+            _ => self.jittered(round),
         }
     }
 
     /// Longest remaining chain first, with random jitter in later rounds.
-    fn shaken(&self, round: u64) -> Strategy {
+    fn jittered(&self, round: u64) -> Strategy {
         let mut chance = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let class = |reach: &u64| {
             chance ^= chance << 13;
@@ -187,7 +187,7 @@ impl Strategies {
 }
 
 /// Returns for each piece the pieces that depend on it.
-pub(super) fn turned(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub(super) fn dependents(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut behind = vec![Vec::new(); before.len()];
     for (piece, before) in before.iter().enumerate() {
         before.iter().for_each(|earlier| behind[*earlier].push(piece));
@@ -196,7 +196,7 @@ pub(super) fn turned(before: &[Vec<usize>]) -> Vec<Vec<usize>> {
 }
 
 /// Returns a topological order. Pieces in a cycle, and those that depend on them, are missing.
-pub(super) fn order(before: &[Vec<usize>], behind: &[Vec<usize>]) -> Vec<usize> {
+pub(super) fn topological_order(before: &[Vec<usize>], behind: &[Vec<usize>]) -> Vec<usize> {
     let mut waits: Vec<usize> = before.iter().map(Vec::len).collect();
     let mut order: Vec<usize> = (0..before.len()).filter(|piece| waits[*piece] == 0).collect();
     let mut next = 0;

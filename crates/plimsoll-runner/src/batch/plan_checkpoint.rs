@@ -21,9 +21,9 @@ pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
     for name in SECTIONS {
         let section = known.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
         let mut lines: Vec<String> = match name {
-            "Next Steps" => open(left),
-            "Why Changed" => closed(done),
-            "What Changed" if section.trim().is_empty() => files(done),
+            "Next Steps" => open_lines(left),
+            "Why Changed" => done_lines(done),
+            "What Changed" if section.trim().is_empty() => file_lines(done),
             _ => Vec::new(),
         };
         if name != "Next Steps" {
@@ -53,15 +53,15 @@ fn is_of_plan(section: &str, line: &str) -> bool {
     }
 }
 
-fn closed(done: &[&Piece]) -> Vec<String> {
+fn done_lines(done: &[&Piece]) -> Vec<String> {
     let last = &done[done.len().saturating_sub(MOST)..];
-    last.iter().rev().map(|piece| format!("{DONE}{} (done)", line(piece))).collect()
+    last.iter().rev().map(|piece| format!("{DONE}{} (done)", redacted_summary(piece))).collect()
 }
 
-fn open(left: &[&Piece]) -> Vec<String> {
+fn open_lines(left: &[&Piece]) -> Vec<String> {
     let more = left.len().saturating_sub(MOST);
     let mut lines: Vec<String> =
-        left.iter().take(MOST).map(|piece| format!("- [ ] {}", line(piece))).collect();
+        left.iter().take(MOST).map(|piece| format!("- [ ] {}", redacted_summary(piece))).collect();
     if more > 0 {
         lines.push(format!("- [ ] {more} more"));
     }
@@ -69,7 +69,7 @@ fn open(left: &[&Piece]) -> Vec<String> {
 }
 
 /// Lists the files of finished tasks, for sessions whose changes are unknown.
-fn files(done: &[&Piece]) -> Vec<String> {
+fn file_lines(done: &[&Piece]) -> Vec<String> {
     let named = |piece: &&Piece| {
         let id = piece.id.clone();
         piece.files.clone().into_iter().map(move |file| (file, id.clone()))
@@ -81,7 +81,7 @@ fn files(done: &[&Piece]) -> Vec<String> {
 }
 
 /// Returns a redacted one-line summary of a piece.
-fn line(piece: &Piece) -> String {
+fn redacted_summary(piece: &Piece) -> String {
     redact(&in_a_line(piece)).into_owned()
 }
 

@@ -28,9 +28,9 @@ const LONGEST_DONE: usize = 120;
 pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
     let mut text = format!("{ORDERS}\n\n## Tasks\n\n");
     for (place, piece) in pieces.iter().enumerate() {
-        text += &told(place + 1, piece);
+        text += &describe_piece(place + 1, piece);
     }
-    text += &wholes(pieces);
+    text += &describe_parent_tasks(pieces);
     if !done.is_empty() {
         text += "\n## Done already\n\n";
         let left_out = done.len().saturating_sub(MOST_DONE);
@@ -53,17 +53,17 @@ pub fn in_a_line(piece: &Piece) -> String {
     format!("`{}`: {short}", piece.id)
 }
 
-fn told(number: usize, piece: &Piece) -> String {
+fn describe_piece(number: usize, piece: &Piece) -> String {
     let description = piece.description.trim().replace('\n', "\n   ");
     let mut text = format!("{number}. `{}`: {description}\n", piece.id);
-    text += &files("   ", &piece.files);
+    text += &describe_files("   ", &piece.files);
     if let Some(task) = &piece.of {
         text += &format!("   This is a part of task `{task}`. {OTHER_PARTS}\n");
     }
     text
 }
 
-fn files(indent: &str, files: &[String]) -> String {
+fn describe_files(indent: &str, files: &[String]) -> String {
     let names: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
     match names.is_empty() {
         true => String::new(),
@@ -72,13 +72,14 @@ fn files(indent: &str, files: &[String]) -> String {
 }
 
 /// Lists the parent tasks of pieces, each once and the outermost first.
-fn wholes(pieces: &[&Piece]) -> String {
+fn describe_parent_tasks(pieces: &[&Piece]) -> String {
     let mut text = String::new();
     let mut known = BTreeSet::new();
     for piece in pieces {
         for whole in piece.above.iter().filter(|whole| known.insert(&whole.id)) {
             let description = whole.description.trim().replace('\n', "\n  ");
-            text += &format!("- `{}`: {description}\n{}", whole.id, files("  ", &whole.files));
+            text +=
+                &format!("- `{}`: {description}\n{}", whole.id, describe_files("  ", &whole.files));
         }
     }
     if text.is_empty() {

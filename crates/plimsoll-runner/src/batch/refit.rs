@@ -6,9 +6,9 @@ use plimsoll_core::Tokens;
 use plimsoll_core::plan::{Piece, sum};
 
 use super::CoChanges;
-use super::estimate::{share, words};
+use super::estimate::{share, text_tokens};
 use super::file_groups::{self, FileGroup};
-use super::split::too_large;
+use super::split::too_large_warning;
 
 /// Divides pieces that do not fit, as at first planning: by subtasks, else by files. Pieces that
 /// cannot be divided get a warning.
@@ -49,11 +49,11 @@ impl Refitter<'_> {
         let id = piece.id.clone();
         let parts = match piece.tokens <= self.available {
             true => Vec::new(),
-            false => self.apart(&mut piece),
+            false => self.divide(&mut piece),
         };
         if parts.is_empty() {
             let is_large = piece.tokens > self.available;
-            let warning = piece.warning.take().unwrap_or_else(|| too_large(&piece.files));
+            let warning = piece.warning.take().unwrap_or_else(|| too_large_warning(&piece.files));
             piece.warning = is_large.then_some(warning);
             self.fitted.push(piece);
             return vec![id];
@@ -64,28 +64,28 @@ impl Refitter<'_> {
     }
 
     /// Divides a piece; empty if it cannot be divided.
-    fn apart(&mut self, piece: &mut Piece) -> Vec<Piece> {
+    fn divide(&mut self, piece: &mut Piece) -> Vec<Piece> {
         if piece.parts.is_empty() {
-            return self.by_files(piece);
+            return self.divide_by_files(piece);
         }
         let mut parts = std::mem::take(&mut piece.parts);
         parts.iter_mut().for_each(|part| part.after.extend(piece.after.iter().cloned()));
         parts
     }
 
-    fn by_files(&mut self, piece: &Piece) -> Vec<Piece> {
-        let files = works_on(piece);
+    fn divide_by_files(&mut self, piece: &Piece) -> Vec<Piece> {
+        let files = files_to_work_on(piece);
         if piece.costs.len() != files.len() || files.len() < 2 {
             return Vec::new();
         }
         let above = piece.above.iter().map(|above| above.description.as_str());
         let texts = std::iter::once(piece.description.as_str()).chain(above);
-        let words = if piece.given { 0 } else { words(texts) };
+        let words = if piece.given { 0 } else { text_tokens(texts) };
         let all = sum(piece.costs.iter().copied()).saturating_add(words);
         let of = |tokens, cost: Tokens| share(tokens, cost.saturating_add(words), all);
         let fits = |cost| of(piece.tokens, cost) <= self.available;
         let together = (self.together)(files);
-        let groups = file_groups::group(files, &piece.costs, &together, &fits);
+        let groups = file_groups::group_files(files, &piece.costs, &together, &fits);
         if groups.len() < 2 {
             return Vec::new();
         }
@@ -122,7 +122,7 @@ fn add_names(piece: &Piece, names: &mut BTreeSet<String>) {
 
 /// Returns the files that a piece works on: its own, else those of the innermost parent task that
 /// names some.
-fn works_on(piece: &Piece) -> &[String] {
+fn files_to_work_on(piece: &Piece) -> &[String] {
     let mut above = piece.above.iter().rev().map(|above| &above.files);
     let inherited = above.find(|files| piece.files.is_empty() && !files.is_empty());
     inherited.unwrap_or(&piece.files)

@@ -23,7 +23,7 @@ impl Room {
     }
 
     /// Returns the room in a session of unknown window size; `usage` is its fill level from 0 to 1.
-    pub fn of_usage(usage: f64) -> Self {
+    pub fn of_unknown_window(usage: f64) -> Self {
         let left = (UNKNOWN_BUDGET as f64 * (1.0 - usage)) as Tokens;
         let reading = UNKNOWN_BUDGET.saturating_sub(left);
         Self { budget: UNKNOWN_BUDGET, reading, reserve: 0 }

@@ -53,12 +53,12 @@ impl<'t> TaskTree<'t> {
         for task in tasks {
             forest.add(task, None, task.done)?;
         }
-        forest.check_names()?;
+        forest.check_dependencies()?;
         Ok(forest)
     }
 
     fn add(&mut self, task: &'t Task, parent: Option<usize>, done: bool) -> Result<(), PlanError> {
-        check(task)?;
+        check_description(task)?;
         let place = (!done).then_some(self.nodes.len());
         if self.places.insert(&task.id, place).is_some() {
             return Err(PlanError::of(task, format!("there are two tasks called `{}`", task.id)));
@@ -75,7 +75,7 @@ impl<'t> TaskTree<'t> {
         Ok(())
     }
 
-    fn check_names(&self) -> Result<(), PlanError> {
+    fn check_dependencies(&self) -> Result<(), PlanError> {
         for TaskNode { task, .. } in &self.nodes {
             if let Some(name) = task.after.iter().find(|name| !self.is_known(name)) {
                 let what = format!("`{}` is after `{name}`, which no task is called", task.id);
@@ -105,18 +105,18 @@ impl<'t> TaskTree<'t> {
     }
 
     /// Returns the unfinished tasks that a task names in its own `after`.
-    pub(super) fn after(&self, place: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn dependencies(&self, place: usize) -> impl Iterator<Item = usize> {
         let after = &self.nodes[place].task.after;
         after.iter().filter_map(|name| self.places.get(name.as_str()).copied().flatten())
     }
 
     /// Returns a task and all its ancestors, innermost first.
-    pub(super) fn and_above(&self, place: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn with_ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(place), |place| self.nodes[*place].parent)
     }
 }
 
-fn check(task: &Task) -> Result<(), PlanError> {
+fn check_description(task: &Task) -> Result<(), PlanError> {
     if task.description.trim().is_empty() {
         return Err(PlanError::of(task, format!("`{}` does not say what is to be done", task.id)));
     }
@@ -167,21 +167,21 @@ impl TaskDivision {
     }
 
     /// Returns for each part the parts that come before it, except parts of the same task.
-    pub(super) fn before(&self, forest: &TaskTree<'_>) -> Vec<Vec<usize>> {
+    pub(super) fn dependencies(&self, forest: &TaskTree<'_>) -> Vec<Vec<usize>> {
         let within = |owner: usize| self.parts[owner].clone();
         let others = |owner| {
-            let before = self.before_task(forest, owner).into_iter();
+            let before = self.task_dependencies(forest, owner).into_iter();
             before.filter(|part| !within(owner).contains(part)).collect()
         };
-        self.of_each(others)
+        self.for_each_part(others)
     }
 
     /// Like [`before`](Self::before), but includes parts of the same task.
-    fn before_all(&self, forest: &TaskTree<'_>) -> Vec<Vec<usize>> {
-        self.of_each(|owner| self.before_task(forest, owner))
+    fn dependencies_with_own(&self, forest: &TaskTree<'_>) -> Vec<Vec<usize>> {
+        self.for_each_part(|owner| self.task_dependencies(forest, owner))
     }
 
-    fn of_each(&self, of_owner: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
+    fn for_each_part(&self, of_owner: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
         let mut last: Option<(usize, Vec<usize>)> = None;
         let mut of = |owner: usize| match &last {
             Some((known, before)) if *known == owner => before.clone(),
@@ -192,10 +192,10 @@ impl TaskDivision {
 
     /// Returns the parts that come before a task. The dependencies of its ancestors and its
     /// descendants count, too.
-    fn before_task(&self, forest: &TaskTree<'_>, owner: usize) -> Vec<usize> {
+    fn task_dependencies(&self, forest: &TaskTree<'_>, owner: usize) -> Vec<usize> {
         let below = owner + 1..forest.nodes[owner].end;
-        let words = forest.and_above(owner).chain(below);
-        let tasks = words.flat_map(|place| forest.after(place));
+        let words = forest.with_ancestors(owner).chain(below);
+        let tasks = words.flat_map(|place| forest.dependencies(place));
         let mut before: Vec<usize> = tasks.flat_map(|task| self.parts[task].clone()).collect();
         before.sort_unstable();
         before.dedup();
@@ -205,19 +205,20 @@ impl TaskDivision {
 
 /// Rejects tasks that wait for one another in a cycle, however they are divided.
 pub(super) fn check_order(forest: &TaskTree<'_>) -> Result<(), PlanError> {
-    check_parts(forest)?;
+    check_own_ancestors(forest)?;
     let leaves = TaskDivision::into_leaves(forest);
-    match circle(&leaves.before_all(forest)) {
-        Some(circle) => Err(waits_for_itself(forest, &leaves, &circle)),
+    match find_cycle(&leaves.dependencies_with_own(forest)) {
+        Some(circle) => Err(cycle_error(forest, &leaves, &circle)),
         None => Ok(()),
     }
 }
 
 /// Rejects a task that comes after its own ancestor or descendant.
-fn check_parts(forest: &TaskTree<'_>) -> Result<(), PlanError> {
-    let is_part = |part: usize, of: usize| forest.and_above(part).skip(1).any(|above| above == of);
+fn check_own_ancestors(forest: &TaskTree<'_>) -> Result<(), PlanError> {
+    let is_part =
+        |part: usize, of: usize| forest.with_ancestors(part).skip(1).any(|above| above == of);
     for (place, TaskNode { task, .. }) in forest.nodes.iter().enumerate() {
-        for before in forest.after(place) {
+        for before in forest.dependencies(place) {
             let why = match () {
                 () if is_part(place, before) => "which it is a part of",
                 () if is_part(before, place) => "which is a part of it",
@@ -231,7 +232,7 @@ fn check_parts(forest: &TaskTree<'_>) -> Result<(), PlanError> {
 }
 
 /// Describes a cycle of parts for the user.
-pub(super) fn waits_for_itself(
+pub(super) fn cycle_error(
     forest: &TaskTree<'_>,
     cut: &TaskDivision,
     circle: &[usize],
@@ -249,9 +250,11 @@ pub(super) fn waits_for_itself(
 
 /// Finds parts that wait for one another in a cycle. Each comes before the next, starting with the
 /// one that is first in the list.
-pub(super) fn circle(before: &[Vec<usize>]) -> Option<Vec<usize>> {
+pub(super) fn find_cycle(before: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut stuck = vec![true; before.len()];
-    pack::order(before, &pack::turned(before)).into_iter().for_each(|part| stuck[part] = false);
+    pack::topological_order(before, &pack::dependents(before))
+        .into_iter()
+        .for_each(|part| stuck[part] = false);
     let mut at = stuck.iter().position(|stuck| *stuck)?;
     let (mut way, mut seen) = (Vec::new(), vec![None; before.len()]);
     while seen[at].is_none() {

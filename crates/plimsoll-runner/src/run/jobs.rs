@@ -21,7 +21,7 @@ pub fn next_jobs(run: &Run, per: SessionPer) -> Vec<JobBegun> {
         let left = pieces.iter().filter(|piece| !closed.contains(piece.id.as_str()));
         let left: Vec<&Piece> = left.collect();
         if !left.is_empty() {
-            return jobs_of(run, at, &left, per);
+            return jobs_of_batch(run, at, &left, per);
         }
     }
     Vec::new()
@@ -29,7 +29,7 @@ pub fn next_jobs(run: &Run, per: SessionPer) -> Vec<JobBegun> {
 
 /// Builds the jobs for the unfinished pieces of a batch. A job that was begun keeps its pieces,
 /// because its agent may still be at work.
-fn jobs_of(run: &Run, at: usize, pieces: &[&Piece], per: SessionPer) -> Vec<JobBegun> {
+fn jobs_of_batch(run: &Run, at: usize, pieces: &[&Piece], per: SessionPer) -> Vec<JobBegun> {
     let is_left = |id: &String| pieces.iter().any(|piece| piece.id == *id);
     let open = run.jobs.iter().map(|job| (job, &job.begun));
     let open = open.filter(|(job, begun)| !job.is_done() && begun.pieces.iter().any(is_left));
@@ -63,7 +63,7 @@ fn title(pieces: &[&Piece]) -> String {
 
 /// Returns the pause before a job is retried after `attempt` attempts: `base`, doubled with each
 /// further attempt, but at most five minutes.
-pub fn pause(base: Duration, attempt: u32) -> Duration {
+pub fn retry_pause(base: Duration, attempt: u32) -> Duration {
     const LONGEST: Duration = Duration::from_secs(300);
     let doubled = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     base.saturating_mul(doubled).min(LONGEST)

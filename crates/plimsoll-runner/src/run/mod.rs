@@ -7,6 +7,6 @@ mod jobs;
 mod redact_record;
 mod replan;
 
-pub use jobs::{next_jobs, pause};
-pub use redact_record::cleaned;
+pub use jobs::{next_jobs, retry_pause};
+pub use redact_record::redact_record;
 pub use replan::replan;

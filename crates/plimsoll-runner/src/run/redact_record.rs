@@ -6,7 +6,7 @@ use plimsoll_extract::redact::redact;
 /// Redacts a journal record and removes the agent's command, which may contain secrets. Only the
 /// runner itself may use the original record.
 #[must_use]
-pub fn cleaned(mut line: Line) -> Line {
+pub fn redact_record(mut line: Line) -> Line {
     let clean = |text: &mut String| *text = redact(text).into_owned();
     match &mut line.what {
         What::Begun(begun) => {

@@ -31,13 +31,13 @@ pub fn replan(run: &Run, together: &dyn Fn(&[String]) -> CoChanges) -> Option<(P
     if !kept.last()?.iter().all(|piece| closed.contains(piece.id.as_str())) {
         return None;
     }
-    let far_more = far_more(run, number);
+    let far_more = underestimated_kinds(run, number);
     let mut rest: Vec<Piece> = rest.concat();
     let mut kinds = BTreeSet::new();
     // A figure given by the user is not an estimate, so it is not scaled.
     for piece in rest.iter_mut().filter(|piece| !piece.given) {
         if let Some(taken) = far_more.get(&piece.kind) {
-            grow(piece, *taken);
+            scale_piece(piece, *taken);
             kinds.insert(piece.kind);
         }
     }
@@ -45,13 +45,14 @@ pub fn replan(run: &Run, together: &dyn Fn(&[String]) -> CoChanges) -> Option<(P
         return None;
     }
     let planned = batch::repack(kept, rest, plan.available, together).ok()?.plan;
-    let why = format!("{}: {}", why(run, number, &kinds), planned.extent());
+    let why = format!("{}: {}", reason(run, number, &kinds), planned.extent());
     Some((Plan { done: plan.done.clone(), ..planned }, why))
 }
 
-fn why(run: &Run, number: u32, kinds: &BTreeSet<Kind>) -> String {
+fn reason(run: &Run, number: u32, kinds: &BTreeSet<Kind>) -> String {
     let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
-    let (measured, estimated) = taken(run, number).fold((0, 0), |sum, (_, taken)| add(sum, taken));
+    let (measured, estimated) =
+        measured_jobs(run, number).fold((0, 0), |sum, (_, taken)| add(sum, taken));
     format!(
         "batch {number} took {} tokens and was estimated at {}; what is left of its kinds ({}) is \
          estimated in proportion",
@@ -62,15 +63,15 @@ fn why(run: &Run, number: u32, kinds: &BTreeSet<Kind>) -> String {
 }
 
 /// Returns the jobs of a batch with their measured and estimated tokens.
-fn taken(run: &Run, number: u32) -> impl Iterator<Item = (&Job, MeasuredEstimated)> {
+fn measured_jobs(run: &Run, number: u32) -> impl Iterator<Item = (&Job, MeasuredEstimated)> {
     let jobs = run.jobs.iter().filter(move |job| job.begun.batch == Some(number));
     jobs.filter_map(|job| Some((job, job.measured().zip(job.begun.tokens)?)))
 }
 
 /// Returns the kinds whose jobs took far more than estimated, with the sums over those jobs.
-fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, MeasuredEstimated> {
+fn underestimated_kinds(run: &Run, number: u32) -> BTreeMap<Kind, MeasuredEstimated> {
     let mut sums: BTreeMap<Kind, MeasuredEstimated> = BTreeMap::new();
-    for (job, taken) in taken(run, number) {
+    for (job, taken) in measured_jobs(run, number) {
         let pieces = job.begun.pieces.iter().filter_map(|id| run.piece(id));
         for kind in pieces.map(|piece| piece.kind).collect::<BTreeSet<Kind>>() {
             let sum = sums.entry(kind).or_default();
@@ -85,12 +86,12 @@ fn far_more(run: &Run, number: u32) -> BTreeMap<Kind, MeasuredEstimated> {
 }
 
 /// Scales the estimate of a piece and of its parts, except parts whose figure the user gave.
-fn grow(piece: &mut Piece, taken: MeasuredEstimated) {
+fn scale_piece(piece: &mut Piece, taken: MeasuredEstimated) {
     // Calibration learns from the unscaled figure of the formula.
     piece.formula.get_or_insert(piece.tokens);
-    piece.tokens = in_proportion(piece.tokens, taken);
+    piece.tokens = scale(piece.tokens, taken);
     let parts = piece.parts.iter_mut().filter(|part| !part.given);
-    parts.for_each(|part| grow(part, taken));
+    parts.for_each(|part| scale_piece(part, taken));
 }
 
 fn add(one: MeasuredEstimated, other: MeasuredEstimated) -> MeasuredEstimated {
@@ -98,7 +99,7 @@ fn add(one: MeasuredEstimated, other: MeasuredEstimated) -> MeasuredEstimated {
 }
 
 /// Scales `tokens` by the ratio of measured to estimated tokens.
-fn in_proportion(tokens: Tokens, (measured, estimated): MeasuredEstimated) -> Tokens {
+fn scale(tokens: Tokens, (measured, estimated): MeasuredEstimated) -> Tokens {
     let scaled = u128::from(tokens) * u128::from(measured) / u128::from(estimated.max(1));
     Tokens::try_from(scaled).unwrap_or(Tokens::MAX)
 }
@@ -110,7 +111,7 @@ mod tests {
     use super::super::jobs::tests::{RunBuilder, piece};
     use super::*;
 
-    fn alone(_: &[String]) -> CoChanges {
+    fn no_relations(_: &[String]) -> CoChanges {
         CoChanges::default()
     }
 
@@ -123,26 +124,26 @@ mod tests {
             vec![fix("d", &["c"]), fix("e", &[])],
         ])
         .job(1, 1, &["a", "b"], 80)
-        .leg(1, measured)
-        .done(1)
+        .session(1, measured)
+        .job_done(1)
     }
 
-    fn place(plan: &Plan, id: &str) -> Option<usize> {
+    fn batch_of(plan: &Plan, id: &str) -> Option<usize> {
         plan.batches.iter().position(|batch| batch.iter().any(|piece| piece.id == id))
     }
 
     #[test]
     fn what_takes_far_more_than_estimated_makes_the_rest_dearer_and_is_packed_again() {
-        let run = story(160).run();
-        let (plan, why) = replan(&run, &alone).unwrap();
+        let run = story(160).build();
+        let (plan, why) = replan(&run, &no_relations).unwrap();
         assert_eq!(plan.batches[0], run.plan.as_ref().unwrap().batches[0]);
         let mut rest: Vec<(&str, Tokens)> =
             plan.batches[1..].iter().flatten().map(|piece| (&*piece.id, piece.tokens)).collect();
         rest.sort_unstable();
         assert_eq!(rest, [("c", 80), ("d", 80), ("e", 80), ("other", 60)]);
         assert!(plan.batches.iter().all(|pieces| plan::load(pieces) <= plan.available));
-        assert!(place(&plan, "c") < place(&plan, "d"));
-        assert_eq!(plan.batches[place(&plan, "c").unwrap()][0].after, ["a"]);
+        assert!(batch_of(&plan, "c") < batch_of(&plan, "d"));
+        assert_eq!(plan.batches[batch_of(&plan, "c").unwrap()][0].after, ["a"]);
         let expected = "batch 1 took 160 tokens and was estimated at 80; what is left of its kinds (fix) \
                         is estimated in proportion: 6 tasks in 5 batches";
         assert_eq!(why, expected);
@@ -150,15 +151,15 @@ mod tests {
 
     #[test]
     fn what_takes_half_as_much_again_changes_nothing() {
-        assert_eq!(replan(&story(120).run(), &alone), None);
-        assert!(replan(&story(121).run(), &alone).is_some());
+        assert_eq!(replan(&story(120).build(), &no_relations), None);
+        assert!(replan(&story(121).build(), &no_relations).is_some());
     }
 
     #[test]
     fn where_no_work_of_the_kind_is_left_nothing_changes() {
         let last = vec![vec![Piece { tokens: 40, ..piece("a", "fix", &[]) }]];
-        let run = RunBuilder::new(last).job(1, 1, &["a"], 40).leg(1, 999).done(1).run();
-        assert_eq!(replan(&run, &alone), None);
+        let run = RunBuilder::new(last).job(1, 1, &["a"], 40).session(1, 999).job_done(1).build();
+        assert_eq!(replan(&run, &no_relations), None);
     }
 
     #[test]
@@ -166,8 +167,8 @@ mod tests {
         let fix = |id: &str, given| Piece { tokens: 40, given, ..piece(id, "fix", &[]) };
         let rest = |batch| {
             let story = RunBuilder::new(vec![vec![fix("a", false)], batch]);
-            let run = story.job(1, 1, &["a"], 40).leg(1, 80).done(1).run();
-            replan(&run, &alone).map(|(plan, _)| plan.batches[1..].concat())
+            let run = story.job(1, 1, &["a"], 40).session(1, 80).job_done(1).build();
+            replan(&run, &no_relations).map(|(plan, _)| plan.batches[1..].concat())
         };
         let part = Piece { parts: vec![fix("c.1", true)], ..fix("c", false) };
         let rest_of = rest(vec![fix("b", true), part]).unwrap();
@@ -178,18 +179,22 @@ mod tests {
 
     #[test]
     fn it_is_planned_again_once_after_a_batch_and_not_before_its_end() {
-        let run = story(160).run();
-        let (plan, why) = replan(&run, &alone).unwrap();
-        assert_eq!(replan(&run, &alone), Some((plan.clone(), why.clone())), "nobody wrote it down");
-        let planned = story(160).planned(plan.clone(), &why);
-        assert_eq!(replan(&planned.run(), &alone), None);
-        let begun = story(160).planned(plan, &why).job(2, 2, &["c"], 80).leg(2, 999);
-        assert_eq!(replan(&begun.run(), &alone), None, "the batch is not done");
+        let run = story(160).build();
+        let (plan, why) = replan(&run, &no_relations).unwrap();
+        assert_eq!(
+            replan(&run, &no_relations),
+            Some((plan.clone(), why.clone())),
+            "nobody wrote it down"
+        );
+        let planned = story(160).replanned(plan.clone(), &why);
+        assert_eq!(replan(&planned.build(), &no_relations), None);
+        let begun = story(160).replanned(plan, &why).job(2, 2, &["c"], 80).session(2, 999);
+        assert_eq!(replan(&begun.build(), &no_relations), None, "the batch is not done");
     }
 
     #[test]
     fn what_the_formula_gave_is_remembered_for_calibration() {
-        let (plan, _) = replan(&story(160).run(), &alone).unwrap();
+        let (plan, _) = replan(&story(160).build(), &no_relations).unwrap();
         let told = |id: &str| plan.pieces().find(|piece| piece.id == id).unwrap().formula;
         assert_eq!((told("c"), told("other"), told("a")), (Some(40), None, None));
     }

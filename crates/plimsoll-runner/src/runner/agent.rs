@@ -44,14 +44,14 @@ pub enum AgentCommandError {
 impl AgentCommand {
     /// Returns the agent of a single long task. It must be a known agent: sessions of others cannot
     /// be stopped before their windows are full.
-    pub fn of_task(world: &World, command: Vec<String>) -> Result<Self, AgentCommandError> {
-        let agent = Self::of_plan(world, command)?;
+    pub fn for_task(world: &World, command: Vec<String>) -> Result<Self, AgentCommandError> {
+        let agent = Self::for_plan(world, command)?;
         if agent.known.is_some() { Ok(agent) } else { Err(AgentCommandError::Unknown) }
     }
 
     /// Returns the agent of a plan. An unknown agent is allowed: it gets its prompt in place of
     /// `{prompt}`, or on stdin.
-    pub fn of_plan(world: &World, command: Vec<String>) -> Result<Self, AgentCommandError> {
+    pub fn for_plan(world: &World, command: Vec<String>) -> Result<Self, AgentCommandError> {
         let program = command.first().cloned().unwrap_or_default();
         let is_there = match program.contains('/') {
             true => is_executable(Path::new(&program)),
@@ -77,23 +77,23 @@ impl AgentCommand {
 
     /// Whether the agent reads this prompt on stdin. That is so if its command has no `{prompt}`,
     /// it accepts stdin, and it is unknown or the prompt is too long for an argument.
-    pub(super) fn reads(&self, prompt: &str) -> bool {
+    pub(super) fn reads_on_stdin(&self, prompt: &str) -> bool {
         let may_read = self.known.is_none_or(|(_, launch)| launch.reads_stdin);
         let must_read = self.known.is_none() || prompt.len() > LONGEST_WORD;
-        must_read && may_read && !self.has_place()
+        must_read && may_read && !self.has_placeholder()
     }
 
     /// Whether the agent can be given this prompt. An unknown agent also needs room for a
     /// checkpoint, because no hook can restore one for it.
-    pub fn can_be_told(&self, prompt: &str) -> bool {
+    pub fn accepts_prompt(&self, prompt: &str) -> bool {
         let checkpoint = if self.known.is_some() { 0 } else { LONGEST_CHECKPOINT };
-        let told = self.started(None, Some(prompt));
+        let told = self.command_line(None, Some(prompt));
         let longest = told.iter().map(String::len).max().unwrap_or(0);
         let fits = longest.max(prompt.len()) + checkpoint <= LONGEST_WORD;
-        fits || self.reads(prompt)
+        fits || self.reads_on_stdin(prompt)
     }
 
-    fn has_place(&self) -> bool {
+    fn has_placeholder(&self) -> bool {
         self.command.iter().any(|word| word.contains(PROMPT))
     }
 
@@ -118,16 +118,20 @@ impl AgentCommand {
     }
 
     /// Whether the agent prints its progress while it works.
-    pub fn streams(&self) -> bool {
+    pub fn streams_progress(&self) -> bool {
         self.known.is_some_and(|(_, launch)| launch.streams)
     }
 
     /// Builds the command line of a session. The prompt replaces `{prompt}`, else it goes where the
     /// agent expects it.
-    pub(super) fn started(&self, session: Option<&SessionId>, prompt: Option<&str>) -> Vec<String> {
+    pub(super) fn command_line(
+        &self,
+        session: Option<&SessionId>,
+        prompt: Option<&str>,
+    ) -> Vec<String> {
         let mut command = self.command.clone();
-        let mut prompt = prompt.filter(|prompt| !self.reads(prompt));
-        if let Some(text) = prompt.filter(|_| self.has_place()) {
+        let mut prompt = prompt.filter(|prompt| !self.reads_on_stdin(prompt));
+        if let Some(text) = prompt.filter(|_| self.has_placeholder()) {
             command.iter_mut().for_each(|word| *word = word.replace(PROMPT, text));
             prompt = None;
         }
@@ -153,19 +157,19 @@ mod tests {
             "PATH" => Some("/usr/bin:/bin".to_owned()),
             _ => None,
         }));
-        AgentCommand::of_plan(&world.unwrap(), words(line))
+        AgentCommand::for_plan(&world.unwrap(), words(line))
     }
 
     #[test]
     fn a_command_that_nobody_knows_is_told_what_to_do_in_a_word_or_on_its_stdin() {
-        assert!(agent("sh -c true").unwrap().reads("a"));
+        assert!(agent("sh -c true").unwrap().reads_on_stdin("a"));
         assert_eq!(
             agent("no-such-agent").err(),
             Some(AgentCommandError::Missing("no-such-agent".to_owned()))
         );
         let agent = agent("sh -c {prompt}").unwrap();
-        assert!(!agent.reads("a"));
-        assert_eq!(agent.started(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);
+        assert!(!agent.reads_on_stdin("a"));
+        assert_eq!(agent.command_line(None, Some("a {prompt}")), ["sh", "-c", "a {prompt}"]);
     }
 
     #[test]
@@ -173,7 +177,7 @@ mod tests {
         let (short, long) = ("a".repeat(100_000), "a".repeat(150_000));
         let told = |line: &str, prompt: &str| {
             let agent = agent(line).unwrap();
-            (agent.can_be_told(prompt), agent.reads(prompt))
+            (agent.accepts_prompt(prompt), agent.reads_on_stdin(prompt))
         };
         for line in ["sh -c true", "env claude -p"] {
             assert_eq!(told(line, &long), (true, true), "{line}");

@@ -21,49 +21,49 @@ impl RunFiles {
     }
 
     /// Returns the file for a session's stdout.
-    pub(super) fn out(&self, job: u32, leg: u32) -> PathBuf {
+    pub(super) fn stdout(&self, job: u32, leg: u32) -> PathBuf {
         self.0.join(format!("{job}-{leg}.out"))
     }
 
     /// Returns the file for a session's stderr. It exists only if stderr is stored.
-    pub(super) fn err(&self, job: u32, leg: u32) -> PathBuf {
+    pub(super) fn stderr(&self, job: u32, leg: u32) -> PathBuf {
         self.0.join(format!("{job}-{leg}.err"))
     }
 
     /// Returns the path prefix of a session's process files: `.pid` at its start, `.exit` at its
     /// end.
-    pub(super) fn leg(&self, job: u32, leg: u32) -> PathBuf {
+    pub(super) fn session_prefix(&self, job: u32, leg: u32) -> PathBuf {
         self.0.join(format!("{job}-{leg}"))
     }
 
     /// Returns the file with the user's piped input, which every session reads.
-    pub(super) fn input(&self) -> PathBuf {
+    pub(super) fn stdin(&self) -> PathBuf {
         self.0.join("stdin")
     }
 
     /// Writes the prompt that a session reads on stdin.
-    pub(super) fn keep_prompt(&self, job: u32, leg: u32, prompt: &str) -> io::Result<PathBuf> {
+    pub(super) fn write_prompt(&self, job: u32, leg: u32, prompt: &str) -> io::Result<PathBuf> {
         let path = self.0.join(format!("{job}-{leg}.in"));
         paths::put(&path, prompt.as_bytes())?;
         Ok(path)
     }
 
     /// Stores the command unredacted; the journal has it redacted.
-    pub(super) fn keep_command(&self, command: &[String]) -> io::Result<()> {
-        self.keep("command.json", &serde_json::to_vec(command)?)
+    pub(super) fn write_command(&self, command: &[String]) -> io::Result<()> {
+        self.write_durably("command.json", &serde_json::to_vec(command)?)
     }
 
-    pub(super) fn command(&self) -> io::Result<Vec<String>> {
+    pub(super) fn read_command(&self) -> io::Result<Vec<String>> {
         let bytes = paths::read_bytes(&self.0.join("command.json"), Links::Refused)?;
         Ok(serde_json::from_slice(&bytes)?)
     }
 
     /// Stores plan `number`, counted from 0, unredacted; the journal has it redacted.
-    pub(super) fn keep_plan(&self, number: usize, plan: &Plan) -> io::Result<()> {
-        self.keep(&plan_name(number), &serde_json::to_vec(plan)?)
+    pub(super) fn write_plan(&self, number: usize, plan: &Plan) -> io::Result<()> {
+        self.write_durably(&plan_name(number), &serde_json::to_vec(plan)?)
     }
 
-    pub(super) fn plan(&self, number: usize) -> io::Result<Plan> {
+    pub(super) fn read_plan(&self, number: usize) -> io::Result<Plan> {
         let read = |number| paths::read_bytes(&self.0.join(plan_name(number)), Links::Refused);
         let bytes = match read(number) {
             // An earlier release stored only the first plan, because pieces never changed.
@@ -73,14 +73,14 @@ impl RunFiles {
         Ok(serde_json::from_slice(&bytes)?)
     }
 
-    pub(super) fn keep_input(&self, input: &mut dyn Read) -> io::Result<()> {
-        let mut file = paths::write_anew(&self.input())?;
+    pub(super) fn write_stdin(&self, input: &mut dyn Read) -> io::Result<()> {
+        let mut file = paths::write_anew(&self.stdin())?;
         io::copy(input, &mut file)?;
         file.sync_all()
     }
 
     /// Writes a file that the journal is about to rely on. It is on disk when this returns.
-    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fn write_durably(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.0.join(name);
         paths::put(&path, bytes)?;
         File::open(path)?.sync_all()?;
@@ -94,7 +94,7 @@ impl RunFiles {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
             taken => {
                 let taken = taken?;
-                self.sweep();
+                self.remove_temporary_files();
                 Ok(Some(taken))
             }
         }
@@ -102,7 +102,7 @@ impl RunFiles {
 
     /// Removes temporary files of earlier runners, but not those of a session's shell, which may
     /// still be running.
-    fn sweep(&self) {
+    fn remove_temporary_files(&self) {
         for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(paths::is_temporary) {
                 // A file that stays is removed with the run.
@@ -122,7 +122,7 @@ fn plan_name(number: usize) -> String {
 /// Returns the pid that a session's process recorded. `None` if no process was started. In that
 /// case none can start later, because this call has created the pid file that the process must
 /// create.
-pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
+pub(super) fn claim_or_read_pid(leg: &Path) -> io::Result<Option<u32>> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const STEP: Duration = Duration::from_millis(5);
     let path = paths::beside(leg, ".pid");
@@ -144,12 +144,12 @@ pub(super) fn claimed(leg: &Path) -> io::Result<Option<u32>> {
 }
 
 /// Returns the pid that a session's process recorded; `None` if it cannot be read.
-pub(super) fn left_number(leg: &Path) -> Option<u32> {
+pub(super) fn read_pid(leg: &Path) -> Option<u32> {
     fs::read_to_string(paths::beside(leg, ".pid")).ok()?.trim().parse().ok()
 }
 
 /// Returns the exit code that a session's process recorded.
-pub(super) fn exit_code(leg: &Path) -> Option<i32> {
+pub(super) fn read_exit_code(leg: &Path) -> Option<i32> {
     fs::read_to_string(paths::beside(leg, ".exit")).ok()?.trim().parse().ok()
 }
 

@@ -17,11 +17,11 @@ const LARGEST: u64 = 16 << 20;
 /// It covers the errors and the changed files. If nothing changed, it covers the files that the
 /// session read: reading can be progress, too.
 pub(super) fn fingerprint(project: &Path, work: &Work) -> Fingerprint {
-    let left = SessionOutcome::of(work);
+    let left = SessionOutcome::from_work(work);
     let mut lines: Vec<String> = left
         .changed
         .iter()
-        .map(|path| format!("{path} {}", content(&project.join(path))))
+        .map(|path| format!("{path} {}", content_hash(&project.join(path))))
         .collect();
     if lines.is_empty() {
         lines = left.looked_at;
@@ -33,7 +33,7 @@ pub(super) fn fingerprint(project: &Path, work: &Work) -> Fingerprint {
 }
 
 /// Returns the hash of a file's content, or its length if it is too large.
-fn content(path: &Path) -> String {
+fn content_hash(path: &Path) -> String {
     let Ok(file) = paths::open(path, Links::Followed) else { return "gone".to_owned() };
     let Ok(metadata) = file.metadata() else { return "unread".to_owned() };
     match metadata.is_file() && metadata.len() <= LARGEST {

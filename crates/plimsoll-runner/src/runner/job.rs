@@ -16,68 +16,69 @@ use uuid::Uuid;
 
 use super::lifecycle::{JobEnd, JobOrder, RunProgress, Runner};
 use super::session_process::{self, ProcessParameters, SessionProcess, StderrTarget};
-use super::session_result::{AgentSession, unseen};
+use super::session_result::{AgentSession, unknown_end};
 
 impl Runner<'_> {
     /// Carries out a job. Waits for a session that a previous runner left running, then starts new
     /// sessions until an agent exits without having been stopped, or no further session is allowed.
     pub fn carry_out(&self, order: &JobOrder) -> anyhow::Result<JobEnd> {
         let job = order.begun.job;
-        if let Some(done) = self.done(job) {
+        if let Some(done) = self.finished_job(job) {
             return Ok(done);
         }
-        if let Some(end) = self.ended_well(job) {
-            return self.close(&end);
+        if let Some(end) = self.unrecorded_success(job) {
+            return self.close_job(&end);
         }
         loop {
-            let (leg, mut running) = match self.left(job) {
+            let (leg, mut running) = match self.open_session(job) {
                 Some((leg, process)) => {
                     (self.stage.progress)(RunProgress::Found { job: &order.begun, leg: &leg });
-                    let running = SessionProcess::find(&self.files.leg(job, leg.leg), process);
+                    let running =
+                        SessionProcess::find(&self.files.session_prefix(job, leg.leg), process);
                     (leg, running.context("could not look for the agent that was left")?)
                 }
                 None => {
                     // Threads check the limits and start a session one after another.
-                    let _turn = self.turn();
-                    match self.forbidden(job) {
+                    let _turn = self.lock_starts();
+                    match self.start_refusal(job) {
                         Some(outcome) => return Ok(JobEnd::Rests(outcome)),
-                        None => self.begin_leg(order)?,
+                        None => self.begin_session(order)?,
                     }
                 }
             };
             let halted = self.wait(&leg, &mut running)?;
-            if let Some(end) = self.finish_leg(&leg, &mut running, halted)? {
+            if let Some(end) = self.finish_session(&leg, &mut running, halted)? {
                 return Ok(end);
             }
         }
     }
 
     /// Returns the result of a job that is already done.
-    fn done(&self, job: u32) -> Option<JobEnd> {
+    fn finished_job(&self, job: u32) -> Option<JobEnd> {
         let run = self.state();
         let known = run.job(job)?;
         let JobState::Done { checkpoint, .. } = &known.state else { return None };
-        let out = self.files.out(job, known.legs.len() as u32);
+        let out = self.files.stdout(job, known.legs.len() as u32);
         Some(JobEnd::Done { checkpoint: checkpoint.clone(), out })
     }
 
     /// Returns the end of the last session if it was successful. That happens if the runner was
     /// killed before it recorded the job as done.
-    fn ended_well(&self, job: u32) -> Option<LegEnd> {
+    fn unrecorded_success(&self, job: u32) -> Option<LegEnd> {
         let run = self.state();
         let (_, end) = run.job(job)?.legs.last()?.end.as_ref()?;
         (end.how == Ending::Exited { code: 0 }).then(|| end.clone())
     }
 
     /// Returns the session that a previous runner started and whose end is not recorded.
-    fn left(&self, job: u32) -> Option<(LegBegun, Option<Process>)> {
+    fn open_session(&self, job: u32) -> Option<(LegBegun, Option<Process>)> {
         let run = self.state();
         let last = run.job(job)?.legs.last()?;
         last.end.is_none().then(|| (last.begun.clone(), last.process))
     }
 
     /// Returns why no further session of a job may be started; `None` if one may.
-    fn forbidden(&self, job: u32) -> Option<Outcome> {
+    fn start_refusal(&self, job: u32) -> Option<Outcome> {
         let run = self.state();
         let interrupted = self.stage.halt.signal().map(|signal| Outcome::Interrupted { signal });
         let broken = || run.breaker(job).open().map(|repeats| Outcome::Broken { repeats });
@@ -87,7 +88,7 @@ impl Runner<'_> {
 
     /// Returns why running sessions must end (a signal or the time limit); `None` if they may
     /// continue.
-    pub(super) fn is_over(&self) -> Option<Outcome> {
+    pub(super) fn stop_reason(&self) -> Option<Outcome> {
         if let Some(signal) = self.stage.halt.signal() {
             return Some(Outcome::Interrupted { signal });
         }
@@ -99,21 +100,21 @@ impl Runner<'_> {
 
     /// Starts the next session of a job. The journal records the session before it starts. It
     /// records the job no earlier: a job whose first session is not allowed has not begun.
-    fn begin_leg(&self, order: &JobOrder) -> anyhow::Result<(LegBegun, SessionProcess)> {
+    fn begin_session(&self, order: &JobOrder) -> anyhow::Result<(LegBegun, SessionProcess)> {
         if self.state().job(order.begun.job).is_none() {
-            self.note(What::JobBegun(order.begun.clone()))?;
+            self.record(What::JobBegun(order.begun.clone()))?;
         }
-        let begun = self.next_leg(order);
-        self.note(What::LegBegun(begun.clone()))?;
+        let begun = self.next_session(order);
+        self.record(What::LegBegun(begun.clone()))?;
         (self.stage.progress)(RunProgress::Begun { job: &order.begun, leg: &begun });
-        let running = self.start(order, &begun).context("could not start the agent")?;
+        let running = self.start_process(order, &begun).context("could not start the agent")?;
         if let Some(process) = running.process() {
-            self.note(What::LegStarted { job: begun.job, leg: begun.leg, process })?;
+            self.record(What::LegStarted { job: begun.job, leg: begun.leg, process })?;
         }
         Ok((begun, running))
     }
 
-    fn next_leg(&self, order: &JobOrder) -> LegBegun {
+    fn next_session(&self, order: &JobOrder) -> LegBegun {
         let run = self.state();
         let job = run.job(order.begun.job);
         let last = job.and_then(|job| job.checkpoint()).map(str::to_owned);
@@ -127,34 +128,34 @@ impl Runner<'_> {
         }
     }
 
-    fn start(&self, order: &JobOrder, begun: &LegBegun) -> std::io::Result<SessionProcess> {
+    fn start_process(&self, order: &JobOrder, begun: &LegBegun) -> std::io::Result<SessionProcess> {
         let LegBegun { job, leg, session, restore, .. } = begun;
         let prompt = self.prompt(order, begun);
-        let command = self.agent.started(session.as_ref(), prompt.as_deref());
+        let command = self.agent.command_line(session.as_ref(), prompt.as_deref());
         let mut variables = vec![(variables::RUN, self.journal.run().to_string())];
         variables.extend(session.iter().map(|session| (variables::SESSION, session.to_string())));
         variables.extend(restore.iter().map(|id| (variables::CHECKPOINT, id.clone())));
         if restore.is_some() && *restore == order.restore {
             variables.push((variables::DONE, "1".to_owned()));
         }
-        let err = self.files.err(*job, *leg);
+        let err = self.files.stderr(*job, *leg);
         SessionProcess::start(&ProcessParameters {
             command: &command,
             project: &self.project,
             variables: &variables,
-            leg: &self.files.leg(*job, *leg),
-            input: &self.input(begun, prompt.as_deref())?,
-            out: &self.files.out(*job, *leg),
+            leg: &self.files.session_prefix(*job, *leg),
+            input: &self.stdin_file(begun, prompt.as_deref())?,
+            out: &self.files.stdout(*job, *leg),
             err: (self.stage.errors == StderrTarget::Kept).then_some(&*err),
         })
     }
 
     /// Returns the file for the agent's stdin: the prompt if the agent reads it there, else the
     /// user's piped input.
-    fn input(&self, begun: &LegBegun, prompt: Option<&str>) -> std::io::Result<PathBuf> {
-        match prompt.filter(|prompt| self.agent.reads(prompt)) {
-            Some(prompt) => self.files.keep_prompt(begun.job, begun.leg, prompt),
-            None => Ok(self.files.input()),
+    fn stdin_file(&self, begun: &LegBegun, prompt: Option<&str>) -> std::io::Result<PathBuf> {
+        match prompt.filter(|prompt| self.agent.reads_on_stdin(prompt)) {
+            Some(prompt) => self.files.write_prompt(begun.job, begun.leg, prompt),
+            None => Ok(self.files.stdin()),
         }
     }
 
@@ -175,16 +176,19 @@ impl Runner<'_> {
 
     /// Records how a session ended and returns the end of the job; `None` if a new session must
     /// continue it.
-    fn finish_leg(
+    fn finish_session(
         &self,
         leg: &LegBegun,
         running: &mut SessionProcess,
         halted: Option<Outcome>,
     ) -> anyhow::Result<Option<JobEnd>> {
         let LegBegun { job, leg: number, .. } = *leg;
-        let left = session_process::left_code(&self.files.leg(job, number), self.journal.run());
-        let code = running.code(left).context("could not see how the agent ended")?;
-        let looked = self.looked(leg);
+        let left = session_process::collect_exit_code(
+            &self.files.session_prefix(job, number),
+            self.journal.run(),
+        );
+        let code = running.exit_code(left).context("could not see how the agent ended")?;
+        let looked = self.agent_session(leg);
         let how = match (code, &halted) {
             _ if looked.as_ref().is_some_and(AgentSession::was_stopped) => Ending::Stopped,
             // The agent was asked to end before it had, so its exit code does not matter.
@@ -194,36 +198,36 @@ impl Runner<'_> {
         };
         let end = match looked {
             Some(looked) => looked.end(job, number, how)?,
-            None => unseen(job, number, how),
+            None => unknown_end(job, number, how),
         };
-        self.note(What::LegEnded(end.clone()))?;
+        self.record(What::LegEnded(end.clone()))?;
         (self.stage.progress)(RunProgress::Ended(&end));
         self.job_end(end, halted)
     }
 
     fn job_end(&self, end: LegEnd, halted: Option<Outcome>) -> anyhow::Result<Option<JobEnd>> {
         let LegEnd { job, leg, how, .. } = end;
-        let out = self.files.out(job, leg);
+        let out = self.files.stdout(job, leg);
         Ok(match how {
-            Ending::Exited { code: 0 } => Some(self.close(&end)?),
+            Ending::Exited { code: 0 } => Some(self.close_job(&end)?),
             Ending::Exited { code } => Some(JobEnd::Failed { code, out }),
             Ending::Stopped | Ending::Lost | Ending::Halted => halted.map(JobEnd::Rests),
         })
     }
 
     /// Records that a job is done, after its checkpoint is sealed. Jobs are closed one at a time.
-    fn close(&self, end: &LegEnd) -> anyhow::Result<JobEnd> {
+    fn close_job(&self, end: &LegEnd) -> anyhow::Result<JobEnd> {
         let LegEnd { job, leg, .. } = *end;
-        let _turn = self.turn();
+        let _turn = self.lock_starts();
         // A last session without a checkpoint falls back to that of an earlier session.
         let last = self.state().job(job).and_then(|job| job.checkpoint().map(str::to_owned));
-        let checkpoint = self.told(job, last)?;
-        self.note(What::JobDone { job, checkpoint: checkpoint.clone() })?;
-        Ok(JobEnd::Done { checkpoint, out: self.files.out(job, leg) })
+        let checkpoint = self.seal_job_checkpoint(job, last)?;
+        self.record(What::JobDone { job, checkpoint: checkpoint.clone() })?;
+        Ok(JobEnd::Done { checkpoint, out: self.files.stdout(job, leg) })
     }
 
     /// Returns the agent's session; `None` if the agent is unknown.
-    pub(super) fn looked<'l>(&'l self, leg: &'l LegBegun) -> Option<AgentSession<'l>> {
+    pub(super) fn agent_session<'l>(&'l self, leg: &'l LegBegun) -> Option<AgentSession<'l>> {
         Some(AgentSession {
             world: self.stage.world,
             agent: self.agent.agent()?,

@@ -24,7 +24,11 @@ impl Runner<'_> {
     ///
     /// The caller must prevent other jobs from being closed meanwhile, because each checkpoint
     /// continues the previous one.
-    pub(super) fn told(&self, job: u32, last: Option<String>) -> anyhow::Result<Option<String>> {
+    pub(super) fn seal_job_checkpoint(
+        &self,
+        job: u32,
+        last: Option<String>,
+    ) -> anyhow::Result<Option<String>> {
         let run = self.run();
         if run.begun.sort == Sort::Task {
             return Ok(last);
@@ -85,7 +89,7 @@ fn body(
 ) -> String {
     let own = own.map_or("", |(_, body)| body);
     let body = match before {
-        Some((_, before)) => Cow::Owned(work::inherit(own, before)),
+        Some((_, before)) => Cow::Owned(work::inherit_from_previous(own, before)),
         None => Cow::Borrowed(own),
     };
     let ids = run.job(job).map_or(&[][..], |job| &job.begun.pieces);

@@ -108,10 +108,10 @@ pub enum ResumeError {
 
 /// Returns the agent that a run was begun with.
 pub fn agent_of(world: &World, run: &Run) -> Result<AgentCommand, ResumeError> {
-    let command = RunFiles::of(&world.paths, &run.id).command()?;
+    let command = RunFiles::of(&world.paths, &run.id).read_command()?;
     Ok(match run.begun.sort {
-        Sort::Task => AgentCommand::of_task(world, command)?,
-        Sort::Plan => AgentCommand::of_plan(world, command)?,
+        Sort::Task => AgentCommand::for_task(world, command)?,
+        Sort::Plan => AgentCommand::for_plan(world, command)?,
     })
 }
 
@@ -143,15 +143,15 @@ impl<'w> Runner<'w> {
         let files = RunFiles::of(paths, journal.run());
         let lock =
             files.lock()?.ok_or_else(|| std::io::Error::other("another process holds it"))?;
-        files.keep_command(agent.command())?;
-        input.map_or(Ok(()), |input| files.keep_input(input))?;
+        files.write_command(agent.command())?;
+        input.map_or(Ok(()), |input| files.write_stdin(input))?;
         // The first record comes last, so that every run with a journal can be resumed.
         journal.append(What::Begun(Begun { command, title, ..begun }))?;
-        Self::conduct(stage, agent, journal, files, lock, (None, None))
+        Self::open(stage, agent, journal, files, lock, (None, None))
     }
 
     /// Resumes a run that is paused or whose runner has died.
-    pub fn take_up(
+    pub fn resume(
         stage: RunContext<'w>,
         run: &Run,
         limits: Limits,
@@ -167,10 +167,10 @@ impl<'w> Runner<'w> {
         }
         let agent = agent_of(stage.world, &run)?;
         let anew = (Some(limits.or(run.begun.limits)), pace);
-        Ok(Self::conduct(stage, agent, Journal::of(paths, run.id), files, lock, anew)?)
+        Ok(Self::open(stage, agent, Journal::of(paths, run.id), files, lock, anew)?)
     }
 
-    fn conduct(
+    fn open(
         stage: RunContext<'w>,
         agent: AgentCommand,
         journal: Journal,
@@ -200,24 +200,24 @@ impl<'w> Runner<'w> {
     }
 
     /// Whether the windows of its sessions can be measured.
-    pub fn measures(&self) -> bool {
+    pub fn can_measure(&self) -> bool {
         self.agent.agent().is_some()
     }
 
     /// Whether the agents' output has already been passed on as it was printed.
-    pub fn streams(&self) -> bool {
-        self.agent.streams()
+    pub fn streams_progress(&self) -> bool {
+        self.agent.streams_progress()
     }
 
     /// Appends a record to the journal. It is on disk when this returns.
-    pub fn note(&self, what: What) -> anyhow::Result<()> {
+    pub fn record(&self, what: What) -> anyhow::Result<()> {
         let mut run = self.state();
         run.take(self.journal.append(what).context("could not write the journal of the run")?);
         Ok(())
     }
 
     /// Keeps other threads from starting sessions and closing jobs.
-    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn lock_starts(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -21,7 +21,7 @@ mod wait;
 
 pub use agent::{AgentCommand, AgentCommandError, LONGEST_WORD};
 pub use lifecycle::{JobEnd, JobOrder, ResumeError, RunContext, RunProgress, Runner, agent_of};
-pub use output::{OutputTail, last_words, printed};
-pub use plan::{JobNews, PlanOptions, usual_pause};
+pub use output::{OutputTail, output_files, output_tail};
+pub use plan::{JobNews, PlanOptions, default_pause};
 pub use session_process::StderrTarget;
 pub use stop_flag::StopFlag;

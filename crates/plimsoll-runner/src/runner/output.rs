@@ -21,15 +21,15 @@ pub struct OutputTail {
 }
 
 /// Returns the non-empty output files of a session: stdout, then stderr if it is stored.
-pub fn printed(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Vec<PathBuf> {
+pub fn output_files(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Vec<PathBuf> {
     let files = RunFiles::of(paths, run);
     let holds = |file: &PathBuf| file.metadata().is_ok_and(|metadata| metadata.len() > 0);
-    [files.out(job, leg), files.err(job, leg)].into_iter().filter(holds).collect()
+    [files.stdout(job, leg), files.stderr(job, leg)].into_iter().filter(holds).collect()
 }
 
 /// Returns the end of a session's stderr, or of its stdout if stderr is empty.
-pub fn last_words(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Option<OutputTail> {
-    let files = printed(paths, run, job, leg).into_iter().rev();
+pub fn output_tail(paths: &Paths, run: &RunId, job: u32, leg: u32) -> Option<OutputTail> {
+    let files = output_files(paths, run, job, leg).into_iter().rev();
     let mut words =
         files.map(|file| OutputTail { lines: last_lines(&file).unwrap_or_default(), file });
     words.find(|words| !words.lines.is_empty())

@@ -15,9 +15,9 @@ use plimsoll_engine::world::World;
 use plimsoll_extract::redact::redact;
 
 use super::lifecycle::{JobEnd, JobOrder, RunProgress, Runner};
-use super::output::{OutputTail, last_words};
+use super::output::{OutputTail, output_tail};
 use crate::batch;
-use crate::run::{next_jobs, pause, replan};
+use crate::run::{next_jobs, replan, retry_pause};
 
 /// How to carry out a plan.
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ pub enum JobNews<'a> {
 }
 
 /// Returns the pause before the first retry.
-pub fn usual_pause(world: &World) -> Duration {
+pub fn default_pause(world: &World) -> Duration {
     /// Lets tests shorten the pause.
     const VARIABLE: &str = "PLIMSOLL_TEST_PAUSE_MS";
     const USUAL: Duration = Duration::from_secs(5);
@@ -78,7 +78,7 @@ impl Runner<'_> {
                 JobEnd::Failed { code, .. } if killed_by(code).is_some() => {}
                 end => return Ok(end),
             }
-            if let Some(outcome) = self.rest(pause(base, tried)) {
+            if let Some(outcome) = self.wait_before_retry(retry_pause(base, tried)) {
                 return Ok(JobEnd::Rests(outcome));
             }
             order.attempt += 1;
@@ -88,21 +88,21 @@ impl Runner<'_> {
 
     /// Sets the plan of the run. The journal gets it redacted, the agents unredacted.
     pub fn set_plan(&self, plan: Plan) -> anyhow::Result<()> {
-        self.keep_plan(0, plan, None)
+        self.store_plan(0, plan, None)
     }
 
     /// Stores plan `number`. The journal comes last: if the runner is killed before that, the next
     /// runner plans again.
-    fn keep_plan(&self, number: usize, mut plan: Plan, why: Option<String>) -> anyhow::Result<()> {
-        self.files.keep_plan(number, &plan).context("could not write down the plan")?;
+    fn store_plan(&self, number: usize, mut plan: Plan, why: Option<String>) -> anyhow::Result<()> {
+        self.files.write_plan(number, &plan).context("could not write down the plan")?;
         plan.for_each_text(|text| *text = redact(text).into_owned());
-        self.note(What::Planned { plan, why })
+        self.record(What::Planned { plan, why })
     }
 
     /// Returns the current plan, unredacted, and its number.
     fn plan(&self) -> anyhow::Result<(usize, Plan)> {
         let number = self.state().replanned.len();
-        Ok((number, self.files.plan(number).context("could not read the plan")?))
+        Ok((number, self.files.read_plan(number).context("could not read the plan")?))
     }
 
     /// Carries out the rest of the plan as far as possible, and records why it ended. Retries jobs
@@ -110,24 +110,24 @@ impl Runner<'_> {
     pub fn carry_out_plan(&self, manner: &PlanOptions<'_>) -> anyhow::Result<Outcome> {
         let failed: Vec<JobBegun> =
             self.state().failed_jobs().map(|job| job.begun.clone()).collect();
-        failed.into_iter().try_for_each(|job| self.note(What::JobBegun(job)))?;
+        failed.into_iter().try_for_each(|job| self.record(What::JobBegun(job)))?;
         let outcome = loop {
             self.replan(manner)?;
             let jobs = next_jobs(&self.state(), manner.pace.session);
             if jobs.is_empty() {
-                break outcome(&self.state());
+                break final_outcome(&self.state());
             }
             match self.carry_out_batch(jobs, manner)? {
                 // Reaching the limit of failures means that the work failed, not that a limit
                 // paused it.
                 Some(Outcome::Limited { limit: Limit::Failures(_) }) => {
-                    break outcome(&self.state());
+                    break final_outcome(&self.state());
                 }
                 Some(outcome) => break outcome,
                 None => {}
             }
         };
-        self.note(What::Ended(outcome.clone()))?;
+        self.record(What::Ended(outcome.clone()))?;
         Ok(outcome)
     }
 
@@ -142,7 +142,7 @@ impl Runner<'_> {
         let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || loop {
             let Some(job) = queue().pop_front() else { return Ok(None) };
-            let end = self.see_through(&job, manner);
+            let end = self.carry_out_with_retries(&job, manner);
             if !matches!(end, Ok(None)) {
                 queue().clear();
                 return end;
@@ -158,7 +158,7 @@ impl Runner<'_> {
     }
 
     /// Carries out a job, with retries. Returns why the run ends here; `None` if it continues.
-    fn see_through(
+    fn carry_out_with_retries(
         &self,
         job: &JobBegun,
         manner: &PlanOptions<'_>,
@@ -175,19 +175,19 @@ impl Runner<'_> {
                 JobEnd::Failed { code, .. } => code,
             };
             tried += 1;
-            let words = &self.last_words(job.job);
+            let words = &self.output_tail(job.job);
             if tried > manner.pace.retries {
                 let why = match killed_by(code) {
                     Some(signal) => format!("killed by signal {signal}"),
                     None => format!("exit code {code}"),
                 };
-                self.note(What::JobFailed { job: job.job, why })?;
+                self.record(What::JobFailed { job: job.job, why })?;
                 (manner.news)(JobNews::Failed { job, code, words });
                 return Ok(None);
             }
-            let pause = pause(manner.pause, tried);
+            let pause = retry_pause(manner.pause, tried);
             (manner.news)(JobNews::Waits { job, code, words, pause });
-            if let Some(outcome) = self.rest(pause) {
+            if let Some(outcome) = self.wait_before_retry(pause) {
                 return Ok(Some(outcome));
             }
             order.attempt += 1;
@@ -195,18 +195,18 @@ impl Runner<'_> {
     }
 
     /// Returns the last output of the agent in a job's last session.
-    fn last_words(&self, job: u32) -> OutputTail {
+    fn output_tail(&self, job: u32) -> OutputTail {
         let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
-        let words = last_words(&self.stage.world.paths, self.journal.run(), job, leg);
+        let words = output_tail(&self.stage.world.paths, self.journal.run(), job, leg);
         words.unwrap_or_default()
     }
 
     /// Waits. Returns why the run must end meanwhile; `None` if it continues.
-    fn rest(&self, pause: Duration) -> Option<Outcome> {
+    fn wait_before_retry(&self, pause: Duration) -> Option<Outcome> {
         const STEP: Duration = Duration::from_millis(50);
         let until = Instant::now() + pause;
         while Instant::now() < until {
-            if let Some(outcome) = self.is_over() {
+            if let Some(outcome) = self.stop_reason() {
                 return Some(outcome);
             }
             (self.stage.progress)(RunProgress::Passes);
@@ -235,7 +235,7 @@ impl Runner<'_> {
     fn next_attempt(&self, job: u32) -> u32 {
         let run = self.state();
         let last = run.job(job).and_then(|job| job.legs.last());
-        last.map_or(1, next_attempt)
+        last.map_or(1, attempt_after)
     }
 
     /// Plans the remaining work again if the last batch took far more than estimated.
@@ -243,22 +243,22 @@ impl Runner<'_> {
         let (number, plan) = self.plan()?;
         let mut run = self.run();
         run.plan = Some(plan);
-        let together = |files: &[String]| crate::task_files::together(&self.project, files);
+        let together = |files: &[String]| crate::task_files::co_changes(&self.project, files);
         let Some((plan, why)) = replan(&run, &together) else { return Ok(()) };
-        self.keep_plan(number + 1, plan, Some(why.clone()))?;
+        self.store_plan(number + 1, plan, Some(why.clone()))?;
         (manner.news)(JobNews::Replanned { why: &why, run: &self.run() });
         Ok(())
     }
 }
 
 /// Returns the number of the attempt that follows or continues a session.
-fn next_attempt(leg: &Leg) -> u32 {
+fn attempt_after(leg: &Leg) -> u32 {
     let failed = leg.end.as_ref().is_some_and(|(_, end)| matches!(end.how, Ending::Exited { .. }));
     leg.begun.attempt + u32::from(failed)
 }
 
 /// Returns the outcome of a run in which no job is left to do.
-fn outcome(run: &Run) -> Outcome {
+fn final_outcome(run: &Run) -> Outcome {
     let codes = run.failed_jobs().filter_map(|job| {
         let JobState::Failed { .. } = job.state else { return None };
         match job.legs.last()?.end.as_ref()?.1.how {

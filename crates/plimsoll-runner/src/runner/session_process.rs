@@ -14,7 +14,7 @@ use plimsoll_engine::process;
 use plimsoll_engine::run_variables as variables;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::files::{claimed, exit_code, left_number};
+use super::files::{claim_or_read_pid, read_exit_code, read_pid};
 
 /// Destination of an agent's stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,9 @@ impl SessionProcess {
     pub(super) fn find(leg: &Path, told: Option<Process>) -> io::Result<Self> {
         let found = match told {
             Some(process) => Some(process).filter(process::is_alive),
-            None => claimed(leg)?.filter(|pid| is_of(leg, *pid)).and_then(process::named),
+            None => claim_or_read_pid(leg)?
+                .filter(|pid| is_session_shell(leg, *pid))
+                .and_then(process::named),
         };
         Ok(found.map_or(Self::Gone, Self::Found))
     }
@@ -109,7 +111,7 @@ impl SessionProcess {
     /// Returns the exit code that the shell recorded, else the signal that killed the shell. If the
     /// process was already gone when it was looked for, a code that stands for a signal is dropped:
     /// it does not say whether the agent ended voluntarily.
-    pub(super) fn code(&mut self, left: Option<i32>) -> io::Result<Option<i32>> {
+    pub(super) fn exit_code(&mut self, left: Option<i32>) -> io::Result<Option<i32>> {
         Ok(match self {
             Self::Own(child) => {
                 let signal = child.try_wait()?.and_then(|status| status.signal());
@@ -132,9 +134,9 @@ impl SessionProcess {
 /// Returns the exit code that a session recorded. If its shell was killed before it could record
 /// one, kills the remaining processes of its group. Their exit codes would never be known, and the
 /// next session would work beside them.
-pub(super) fn left_code(leg: &Path, run: &RunId) -> Option<i32> {
-    let code = exit_code(leg);
-    let leader = left_number(leg).filter(|_| code.is_none());
+pub(super) fn collect_exit_code(leg: &Path, run: &RunId) -> Option<i32> {
+    let code = read_exit_code(leg);
+    let leader = read_pid(leg).filter(|_| code.is_none());
     let leader = leader.filter(|leader| process::started(*leader).is_none());
     if leader.is_some() {
         // Nothing refers to this file any more; usually it does not exist.
@@ -143,7 +145,7 @@ pub(super) fn left_code(leg: &Path, run: &RunId) -> Option<i32> {
     if let Some(group) = leader
         // The number may belong to another process by now, so check that the group belongs to the
         // run.
-        && process::of_group(group).any(|member| is_in(run, member))
+        && process::of_group(group).any(|member| belongs_to_run(run, member))
         && let Some(group) = pid(group)
     {
         let _ = kill_process_group(group, Signal::KILL);
@@ -152,14 +154,14 @@ pub(super) fn left_code(leg: &Path, run: &RunId) -> Option<i32> {
 }
 
 /// Whether a process was started in a run, according to its environment.
-fn is_in(run: &RunId, process: u32) -> bool {
+fn belongs_to_run(run: &RunId, process: u32) -> bool {
     let variable = format!("{}={run}", variables::RUN);
     let variables = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
     variables.split(|byte| *byte == 0).any(|word| word == variable.as_bytes())
 }
 
 /// Whether a process is a session's shell, whose command line contains the path prefix.
-fn is_of(leg: &Path, pid: u32) -> bool {
+fn is_session_shell(leg: &Path, pid: u32) -> bool {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     words.split(|byte| *byte == 0).any(|word| word == leg.as_os_str().as_bytes())
 }
@@ -205,7 +207,7 @@ mod tests {
         fs::write(folder.path().join("stdin"), "in ").unwrap();
         let mut running = start(folder.path(), "cat; echo $LEG; echo no >&2; exit 3");
         wait(&mut running);
-        assert_eq!(left_code(&folder.path().join("1-1"), &run()), Some(3));
+        assert_eq!(collect_exit_code(&folder.path().join("1-1"), &run()), Some(3));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "in one\n");
         assert_eq!(fs::read_to_string(folder.path().join("1-1.err")).unwrap(), "no\n");
     }
@@ -220,7 +222,7 @@ mod tests {
         }
         running.signal(Signal::TERM);
         wait(&mut running);
-        assert_eq!(left_code(&folder.path().join("1-1"), &run()), Some(9));
+        assert_eq!(collect_exit_code(&folder.path().join("1-1"), &run()), Some(9));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "begun\nsealed\n");
     }
 
@@ -231,7 +233,7 @@ mod tests {
         assert!(matches!(SessionProcess::find(&leg, None).unwrap(), SessionProcess::Gone));
         wait(&mut start(folder.path(), "echo begun"));
         assert_eq!(fs::read_to_string(folder.path().join("1-1.out")).unwrap(), "");
-        assert_eq!(left_code(&leg, &run()), None);
+        assert_eq!(collect_exit_code(&leg, &run()), None);
     }
 
     #[test]
@@ -247,8 +249,8 @@ mod tests {
         found.signal(Signal::KILL);
         wait(&mut running);
         assert!(matches!(SessionProcess::find(&leg, None).unwrap(), SessionProcess::Gone));
-        assert_eq!(left_code(&leg, &run()), None);
-        assert_eq!(running.code(None).unwrap(), Some(137), "it was seen how it ended");
+        assert_eq!(collect_exit_code(&leg, &run()), None);
+        assert_eq!(running.exit_code(None).unwrap(), Some(137), "it was seen how it ended");
     }
 
     #[test]
@@ -256,15 +258,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut running = start(folder.path(), "kill -9 $$");
         wait(&mut running);
-        let left = left_code(&folder.path().join("1-1"), &run());
-        assert_eq!((left, running.code(left).unwrap()), (Some(137), Some(137)));
-        assert_eq!(SessionProcess::Gone.code(left).unwrap(), None);
-        assert_eq!(SessionProcess::Gone.code(Some(3)).unwrap(), Some(3));
+        let left = collect_exit_code(&folder.path().join("1-1"), &run());
+        assert_eq!((left, running.exit_code(left).unwrap()), (Some(137), Some(137)));
+        assert_eq!(SessionProcess::Gone.exit_code(left).unwrap(), None);
+        assert_eq!(SessionProcess::Gone.exit_code(Some(3)).unwrap(), Some(3));
     }
 
     /// Kills a session's shell, inspects the session as part of `run`, and returns whether its
     /// child process survived.
-    fn outlives(run: &RunId) -> bool {
+    fn child_survives(run: &RunId) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let (leg, go) = (folder.path().join("1-1"), folder.path().join("go"));
         let line = "echo begun; until [ -e go ]; do sleep 0.01; done; echo late";
@@ -276,7 +278,7 @@ mod tests {
         let shell = running.process().unwrap().pid;
         rustix::process::kill_process(pid(shell).unwrap(), Signal::KILL).unwrap();
         wait(&mut running);
-        assert_eq!(left_code(&leg, run), None);
+        assert_eq!(collect_exit_code(&leg, run), None);
         fs::write(go, "").unwrap();
         while process::of_group(shell).next().is_some() {
             std::thread::sleep(Duration::from_millis(5));
@@ -286,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_outlives_a_killed_shell_is_ended_unless_it_is_somebody_elses() {
-        assert!(!outlives(&run()));
-        assert!(outlives(&RunId::new("019a8f00-0000-7000-8000-ffffffffffff").unwrap()));
+        assert!(!child_survives(&run()));
+        assert!(child_survives(&RunId::new("019a8f00-0000-7000-8000-ffffffffffff").unwrap()));
     }
 }

@@ -51,15 +51,15 @@ impl AgentSession<'_> {
 
     /// Returns the session's transcript; `None` if there is none yet.
     pub(super) fn transcript(&self) -> Option<PathBuf> {
-        Some(self.found()?.path)
+        Some(self.find_transcript()?.path)
     }
 
-    fn found(&self) -> Option<Found> {
+    fn find_transcript(&self) -> Option<Found> {
         sessions::find_one(self.world, self.session)
     }
 
     /// Returns the usage of the session's window.
-    pub(super) fn load(&self, transcript: &Path) -> Option<WindowUsage> {
+    pub(super) fn usage(&self, transcript: &Path) -> Option<WindowUsage> {
         let measured = load::measure(
             self.world,
             self.agent,
@@ -75,7 +75,7 @@ impl AgentSession<'_> {
     /// Returns how the session ended, with a checkpoint of all its work. Reuses the checkpoint of
     /// its hooks if nothing happened since, else seals a new one.
     pub(super) fn end(&self, job: u32, leg: u32, how: Ending) -> anyhow::Result<LegEnd> {
-        let Some(found) = self.found() else { return Ok(unseen(job, leg, how)) };
+        let Some(found) = self.find_transcript() else { return Ok(unknown_end(job, leg, how)) };
         let state = self.state();
         let in_force = settings::load(self.world, self.agent, self.project);
         let subject = Subject {
@@ -86,26 +86,26 @@ impl AgentSession<'_> {
         };
         let place = Place::of(self.world, self.agent, self.project.to_owned());
         let captured = Captured::read(self.world, self.agent, &subject, None);
-        let captured = captured.after(self.before(&place));
-        let load = self.load(&found.path);
+        let captured = captured.after(self.restored_body(&place));
+        let load = self.usage(&found.path);
         Ok(LegEnd {
-            first: self.first(&found),
+            first: self.first_prompt_tokens(&found),
             used: load.map(|load| load.used),
             window: load.map(|load| load.window),
             responses: captured.folded.work.turns(),
-            checkpoint: self.sealed(&captured, &place, &state)?,
+            checkpoint: self.seal_if_needed(&captured, &place, &state)?,
             fingerprint: fingerprint(self.project, &captured.folded.work),
-            ..unseen(job, leg, how)
+            ..unknown_end(job, leg, how)
         })
     }
 
     /// Returns the body of the checkpoint that the session continues from.
-    fn before(&self, place: &Place) -> Option<String> {
+    fn restored_body(&self, place: &Place) -> Option<String> {
         Some(checkpoint::read_own(place, self.given?).ok()??.1)
     }
 
     /// Returns the checkpoint of all the session's work; `None` if the model never answered.
-    fn sealed(
+    fn seal_if_needed(
         &self,
         captured: &Captured,
         place: &Place,
@@ -130,7 +130,7 @@ impl AgentSession<'_> {
     }
 
     /// Returns the tokens in the window at the first response.
-    fn first(&self, found: &Found) -> Option<Tokens> {
+    fn first_prompt_tokens(&self, found: &Found) -> Option<Tokens> {
         let file = JsonLines::open(&found.path).ok()??;
         let mut lines = file.forward(0);
         while let Some(line) = lines.next().ok()? {
@@ -145,7 +145,7 @@ impl AgentSession<'_> {
 }
 
 /// Returns the end of a session that left no transcript.
-pub(super) fn unseen(job: u32, leg: u32, how: Ending) -> LegEnd {
+pub(super) fn unknown_end(job: u32, leg: u32, how: Ending) -> LegEnd {
     LegEnd {
         job,
         leg,

@@ -31,8 +31,10 @@ impl Runner<'_> {
     ) -> anyhow::Result<Option<Outcome>> {
         let mut ending: Option<(Outcome, Instant)> = None;
         let mut window = UsageMonitor::default();
-        let mut printed =
-            OutputFollower::new(self.agent.streams(), &self.files.out(leg.job, leg.leg));
+        let mut printed = OutputFollower::new(
+            self.agent.streams_progress(),
+            &self.files.stdout(leg.job, leg.leg),
+        );
         loop {
             let has_ended = running.has_ended().context("could not wait for the agent")?;
             printed.pass_on(&|bytes| (self.stage.progress)(RunProgress::Printed(bytes)));
@@ -40,12 +42,12 @@ impl Runner<'_> {
                 return Ok(ending.map(|(outcome, _)| outcome));
             }
             match &ending {
-                None => ending = self.is_over().map(|over| self.end(running, over)),
+                None => ending = self.stop_reason().map(|over| self.ask_to_end(running, over)),
                 Some((_, since)) if since.elapsed() > GRACE => running.signal(Signal::KILL),
                 Some(_) => {}
             }
             (self.stage.progress)(RunProgress::Passes);
-            if let Some(WindowUsage { used, window }) = window.look(self, leg) {
+            if let Some(WindowUsage { used, window }) = window.measure_if_due(self, leg) {
                 let LegBegun { job, leg, .. } = *leg;
                 (self.stage.progress)(RunProgress::Load { job, leg, used, window });
             }
@@ -54,7 +56,7 @@ impl Runner<'_> {
     }
 
     /// Asks an agent to end, with the signal that the runner received or else SIGTERM.
-    fn end(&self, running: &SessionProcess, over: Outcome) -> (Outcome, Instant) {
+    fn ask_to_end(&self, running: &SessionProcess, over: Outcome) -> (Outcome, Instant) {
         let signal = match over {
             Outcome::Interrupted { signal } => Signal::from_named_raw(signal),
             _ => None,
@@ -73,16 +75,16 @@ struct UsageMonitor {
 
 impl UsageMonitor {
     /// Returns the usage of the window; `None` if it is not yet time to measure.
-    fn look(&mut self, conductor: &Runner<'_>, leg: &LegBegun) -> Option<WindowUsage> {
+    fn measure_if_due(&mut self, conductor: &Runner<'_>, leg: &LegBegun) -> Option<WindowUsage> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return None;
         }
         self.looked = Some(Instant::now());
-        let looked = conductor.looked(leg)?;
+        let looked = conductor.agent_session(leg)?;
         if self.transcript.is_none() {
             self.transcript = looked.transcript();
         }
-        looked.load(self.transcript.as_deref()?)
+        looked.usage(self.transcript.as_deref()?)
     }
 }
 

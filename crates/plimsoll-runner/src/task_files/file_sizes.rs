@@ -11,7 +11,7 @@ use plimsoll_core::{Tokens, models};
 use plimsoll_engine::paths::{self, Links};
 
 use crate::batch;
-use crate::batch::{Estimator, Task, works_on};
+use crate::batch::{Estimator, Task, files_to_work_on};
 
 /// Sizes of files in tokens, and warnings about files that could not be measured.
 pub(super) struct FileSizes {
@@ -23,23 +23,27 @@ pub(super) struct FileSizes {
 
 /// Calls `with` for each task and subtask that is not done, together with its parent tasks,
 /// innermost first.
-fn walk<'t>(tasks: &'t [Task], above: &[&'t Task], with: &mut dyn FnMut(&'t Task, &[&'t Task])) {
+fn for_each_open_task<'t>(
+    tasks: &'t [Task],
+    above: &[&'t Task],
+    with: &mut dyn FnMut(&'t Task, &[&'t Task]),
+) {
     for task in tasks.iter().filter(|task| !task.done) {
         with(task, above);
-        walk(&task.subtasks, &[&[task], above].concat(), with);
+        for_each_open_task(&task.subtasks, &[&[task], above].concat(), with);
     }
 }
 
 /// Returns the files of tasks that are too large and can be split by files.
-pub(super) fn to_split<'t>(
+pub(super) fn files_of_split_tasks<'t>(
     tasks: &'t [Task],
     estimator: &Estimator,
     available: Tokens,
 ) -> Vec<&'t str> {
     let mut files = Vec::new();
-    walk(tasks, &[], &mut |task, above| {
-        let own = works_on(task, above);
-        if own.len() > 1 && estimator.estimate_in(task, above) > available {
+    for_each_open_task(tasks, &[], &mut |task, above| {
+        let own = files_to_work_on(task, above);
+        if own.len() > 1 && estimator.estimate_subtask(task, above) > available {
             files.extend(own.iter().map(String::as_str));
         }
     });
@@ -47,15 +51,17 @@ pub(super) fn to_split<'t>(
 }
 
 /// Measures every file that a task names.
-pub(super) fn weigh(project: &Path, tasks: &[Task], model: &str) -> FileSizes {
+pub(super) fn measure_files(project: &Path, tasks: &[Task], model: &str) -> FileSizes {
     let mut names = BTreeSet::new();
-    walk(tasks, &[], &mut |task, _| names.extend(task.files.iter().map(String::as_str)));
+    for_each_open_task(tasks, &[], &mut |task, _| {
+        names.extend(task.files.iter().map(String::as_str))
+    });
     let fallback = plimsoll_agents::DEFAULT.profile().estimation.tokenizer;
     let tokenizer = models::tokenizer(Some(model), fallback);
     let mut weighed = FileSizes { weights: HashMap::new(), warnings: Vec::new() };
     let (mut missing, mut outside) = (Vec::new(), Vec::new());
     for name in names {
-        match inside(project, name).and_then(|path| weight(&path, tokenizer)) {
+        match resolve_in_project(project, name).and_then(|path| file_tokens(&path, tokenizer)) {
             Ok(tokens) => drop(weighed.weights.insert(name.to_owned(), tokens)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => outside.push(name),
             Err(_) => missing.push(name),
@@ -89,7 +95,7 @@ fn warning(names: &[&str], one: &str, many: &str) -> Option<String> {
 
 /// Resolves a file name within a project. The file may be reached through a link, but must be
 /// inside the project.
-pub(super) fn inside(project: &Path, name: &str) -> io::Result<PathBuf> {
+pub(super) fn resolve_in_project(project: &Path, name: &str) -> io::Result<PathBuf> {
     let path = project.join(name).canonicalize()?;
     match path.starts_with(paths::canonical(project)) {
         false => Err(io::ErrorKind::PermissionDenied.into()),
@@ -99,12 +105,12 @@ pub(super) fn inside(project: &Path, name: &str) -> io::Result<PathBuf> {
 }
 
 /// Returns the tokens that reading a file adds to a window.
-fn weight(path: &Path, tokenizer: &Tokenizer) -> io::Result<Tokens> {
+fn file_tokens(path: &Path, tokenizer: &Tokenizer) -> io::Result<Tokens> {
     /// The rest of a larger file is assumed to be like its beginning.
     const LOOKED_AT: u64 = 16 << 20;
     let file = paths::open(path, Links::Refused)?;
     let len = file.metadata()?.len();
-    let counter = count(file.take(LOOKED_AT))?;
+    let counter = count_characters(file.take(LOOKED_AT))?;
     let weight = Weight { tool_text: counter.classes(), tool_results: 1, ..Weight::default() };
     let millis = u128::from(tokenizer.added(&weight, Answer::Counted));
     let whole = millis * u128::from(len.max(1)) / u128::from(len.clamp(1, LOOKED_AT));
@@ -112,7 +118,7 @@ fn weight(path: &Path, tokenizer: &Tokenizer) -> io::Result<Tokens> {
 }
 
 /// Counts the characters of a text file.
-fn count(mut file: io::Take<File>) -> io::Result<ClassCounter> {
+fn count_characters(mut file: io::Take<File>) -> io::Result<ClassCounter> {
     let mut counter = ClassCounter::default();
     let mut piece = vec![0; 64 << 10];
     loop {

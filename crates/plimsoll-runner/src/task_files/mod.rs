@@ -41,14 +41,16 @@ pub fn read_text(from: impl Read) -> io::Result<String> {
 }
 
 /// Parses the tasks of the task file `name`, for the project in this folder.
-pub fn tasks(project: &Path, name: &str, text: &str) -> Result<Vec<Task>, PlanError> {
-    parse::read(text, Format::of(name, text), &|file| file_sizes::inside(project, file).is_ok())
+pub fn parse_tasks(project: &Path, name: &str, text: &str) -> Result<Vec<Task>, PlanError> {
+    parse::parse(text, Format::of(name, text), &|file| {
+        file_sizes::resolve_in_project(project, file).is_ok()
+    })
 }
 
 /// Returns the terms for planning, and warnings about the files that tasks name.
 ///
 /// `model` determines how text is counted.
-pub fn terms(
+pub fn planning_terms(
     project: &Path,
     tasks: &[Task],
     available: Tokens,
@@ -56,23 +58,23 @@ pub fn terms(
     model: Option<&str>,
 ) -> (PlanningTerms, Vec<String>) {
     let FileSizes { weights, warnings } =
-        file_sizes::weigh(project, tasks, model.unwrap_or_default());
+        file_sizes::measure_files(project, tasks, model.unwrap_or_default());
     let estimator = Estimator { weights, factors };
-    let files = file_sizes::to_split(tasks, &estimator, available);
-    let together = together(project, &files);
+    let files = file_sizes::files_of_split_tasks(tasks, &estimator, available);
+    let together = co_changes(project, &files);
     (PlanningTerms { available, estimator, together }, warnings)
 }
 
 /// Returns which of these files change together, according to git. Empty without git; then only
 /// names count.
-pub(crate) fn together(project: &Path, files: &[impl AsRef<str>]) -> CoChanges {
+pub(crate) fn co_changes(project: &Path, files: &[impl AsRef<str>]) -> CoChanges {
     let files: Vec<&str> = files.iter().map(AsRef::as_ref).collect();
     let mut together = CoChanges::default();
     if files.is_empty() {
         return together;
     }
     for commit in git::changes(project, &files).unwrap_or_default() {
-        together.count(&commit);
+        together.add_commit(&commit);
     }
     together
 }

@@ -49,17 +49,18 @@ fn in_session(in_force: &InForce, measured: &Measured) -> SessionRoom {
     let model = measured.model.clone();
     match in_force.settings.batch.budget {
         None if window.source.is_guess() => {
-            let room = Room::of_usage(used as f64 / window.tokens.max(1) as f64);
+            let room = Room::of_unknown_window(used as f64 / window.tokens.max(1) as f64);
             SessionRoom { room, source: UNKNOWN, model }
         }
-        budget => known(budget, window.tokens, used, measured.levels.restart, model),
+        budget => session_room(budget, window.tokens, used, measured.levels.restart, model),
     }
 }
 
 fn in_fresh_session(in_force: &InForce, beginnings: &[FirstPromptRow]) -> SessionRoom {
     let budget = in_force.settings.batch.budget;
     let Some(newest) = beginnings.first() else {
-        let room = budget.map_or(Room::of_usage(0.0), |budget| Room::new(budget, 0, budget));
+        let room =
+            budget.map_or(Room::of_unknown_window(0.0), |budget| Room::new(budget, 0, budget));
         let source = if budget.is_some() { SET } else { UNKNOWN };
         return SessionRoom { room, source, model: None };
     };
@@ -72,9 +73,9 @@ fn in_fresh_session(in_force: &InForce, beginnings: &[FirstPromptRow]) -> Sessio
     let model = Some(newest.model.clone());
     match budget {
         None if window.source.is_guess() => {
-            SessionRoom { room: Room::of_usage(0.0), source: UNKNOWN, model }
+            SessionRoom { room: Room::of_unknown_window(0.0), source: UNKNOWN, model }
         }
-        budget => known(budget, window.tokens, first, levels.restart, model),
+        budget => session_room(budget, window.tokens, first, levels.restart, model),
     }
 }
 
@@ -82,7 +83,7 @@ const SET: &str = "batch.budget";
 const WINDOW: &str = "window";
 const UNKNOWN: &str = "window unknown";
 
-fn known(
+fn session_room(
     budget: Option<Tokens>,
     window: Tokens,
     reading: Tokens,

@@ -48,7 +48,7 @@ pub(crate) async fn metrics(State(app): State<AppState>) -> Result<Response, Pro
 
 fn look_at_runs(app: &App, store: &mut Store) -> Result<(), Problem> {
     ingest_runs(app, store)?;
-    let active = runs::running(store).map_err(|error| app.internal_error(&error))?;
+    let active = runs::active_runs(store).map_err(|error| app.internal_error(&error))?;
     app.metrics.set_runs(active.len(), store.run_counts()?);
     Ok(())
 }

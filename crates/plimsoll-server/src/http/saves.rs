@@ -93,7 +93,7 @@ pub(crate) async fn ss(
         status: IsSaved::Saved,
         session_id: save.id,
         restart_command: words::restart_command(&environment),
-        message: words::saved(&environment),
+        message: words::saved_message(&environment),
     }))
 }
 

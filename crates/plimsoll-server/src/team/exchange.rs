@@ -45,7 +45,7 @@ impl TeamConnection {
         for TeamMessage { id, body, .. } in mail {
             // A body that cannot be parsed is marked as delivered, because it never will parse.
             if let Ok(message) = serde_json::from_str::<Message>(&body) {
-                let message = Message { project: self.project(&message.to), ..message.cleaned() };
+                let message = Message { project: self.project(&message.to), ..message.sanitized() };
                 board::deliver(&world.paths, &message, Lasting::Crash)?;
                 put.push(message);
             }

@@ -108,7 +108,7 @@ fn save(row: &Row) -> Save {
     };
     let what = NewSave {
         environment: SaveEnvironment::new(row.get("environment")).unwrap_or_default(),
-        kind: SaveKind::named(row.get("kind")).unwrap_or_default(),
+        kind: SaveKind::from_label(row.get("kind")).unwrap_or_default(),
         task: row.get("task"),
         context: row.get("context"),
         blockers: row.get("blockers"),

@@ -210,7 +210,7 @@ pub(super) fn save_from_row(row: &Row<'_>) -> rusqlite::Result<Save> {
     };
     let what = NewSave {
         environment: environment(row)?,
-        kind: SaveKind::named(row.get_ref("kind")?.as_str()?).unwrap_or_default(),
+        kind: SaveKind::from_label(row.get_ref("kind")?.as_str()?).unwrap_or_default(),
         task: row.get("task")?,
         context: row.get("context")?,
         blockers: row.get("blockers")?,

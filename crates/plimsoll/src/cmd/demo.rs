@@ -28,7 +28,7 @@ pub(crate) fn run(ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let agent = args.agent.agent;
     let moments = playback::play(agent)
         .hint("name a folder you can write to, for example `TMPDIR=/var/tmp plimsoll demo`")?;
-    let mut screen = Screen { ui, out: ui.out(), waits: ui.redraws() && !args.fast };
+    let mut screen = Screen { ui, out: ui.out(), waits: ui.can_redraw() && !args.fast };
     screen.introduce(agent.id().as_str())?;
     for moment in &moments {
         screen.show(moment)?;
@@ -72,7 +72,7 @@ impl<W: Write> Screen<'_, W> {
         }
         let gauge = measured.map_or_else(String::new, |it| status::gauge(self.ui, it));
         let line = format!("{:<17.17} {gauge}", happened(moment));
-        match (self.ui.redraws(), passing) {
+        match (self.ui.can_redraw(), passing) {
             (true, true) => write!(self.out, "\r\x1b[K{line}")?,
             (true, false) => writeln!(self.out, "\r\x1b[K{line}")?,
             (false, _) => writeln!(self.out, "{line}")?,
@@ -82,7 +82,7 @@ impl<W: Write> Screen<'_, W> {
 
     fn words(&mut self, whose: &str, text: &str) -> anyhow::Result<()> {
         const WIDTH: usize = 80 - 18;
-        let lines = text.lines().flat_map(|line| ui::wrapped(&ui::plain(line), WIDTH));
+        let lines = text.lines().flat_map(|line| ui::wrap(&ui::plain(line), WIDTH));
         for (at, line) in lines.enumerate() {
             let whose = if at == 0 { whose } else { "" };
             writeln!(self.out, "  {} {line}", self.ui.dim(&format!("{whose:<15}")))?;
@@ -102,7 +102,7 @@ impl<W: Write> Screen<'_, W> {
         let asked = moments.len();
         let spoke = |moment: &&Moment| moment.reply != Reply::default();
         let spoken = moments.iter().filter(spoke).count();
-        if self.ui.redraws() {
+        if self.ui.can_redraw() {
             writeln!(self.out)?;
         }
         writeln!(self.out, "\nAsked {asked} times, plimsoll spoke {spoken} times.")?;

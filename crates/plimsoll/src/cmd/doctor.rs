@@ -61,7 +61,7 @@ fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result
             State::Note => ui.yellow("!"),
             State::Broken => ui.red("✗"),
         };
-        let lines = ui::wrapped(&ui::plain(&finding.text), COLUMNS - INDENT);
+        let lines = ui::wrap(&ui::plain(&finding.text), COLUMNS - INDENT);
         let text = lines.join(&format!("\n{:INDENT$}", ""));
         writeln!(out, "{mark} {:<13} {text}", finding.subject)?;
         if let Some(mend) = &finding.mend {

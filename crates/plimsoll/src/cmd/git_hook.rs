@@ -43,7 +43,7 @@ fn save(world: &World) -> anyhow::Result<()> {
     let environment = saves::environment(world, None).unwrap_or_default();
     let commit =
         Commit { sha: &head.sha, message: &head.subject, branch: &head.branch, files: head.files };
-    let save = words::commit(environment, &commit);
+    let save = words::commit_save(environment, &commit);
     let save = saves::made_here(world, &project, save);
     saves::keep(&world.paths, vec![save], saves::BRIEFLY)?;
     Ok(())

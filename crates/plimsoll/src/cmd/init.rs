@@ -19,7 +19,7 @@ use super::planned::{self, Common, hinted, shown};
 use crate::ingest;
 use crate::past;
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted};
+use crate::ui::{Ui, shell_quoted};
 
 /// Let plimsoll watch: put its hooks into the agent's settings
 ///
@@ -220,7 +220,7 @@ fn program(world: &World, ui: &Ui, scope: Scope) -> anyhow::Result<Program> {
     if program.file_name().is_none_or(|name| name != NAME) {
         let name = program.with_file_name(NAME);
         return Err(anyhow::anyhow!("this program is not called `plimsoll`: `{}`", shown(program)))
-            .hint(format!("run `mv {} {}` first", pasted(program), pasted(&name)));
+            .hint(format!("run `mv {} {}` first", shell_quoted(program), shell_quoted(&name)));
     }
     Ok(found)
 }
@@ -251,7 +251,7 @@ fn client(
     match version {
         None if args.client.is_some() => {
             Err(anyhow::anyhow!("`{}` does not tell its version", shown(&program)))
-                .hint(format!("look what `{} --version` says", pasted(&program)))
+                .hint(format!("look what `{} --version` says", shell_quoted(&program)))
         }
         None => {
             ui.warn(&format!(

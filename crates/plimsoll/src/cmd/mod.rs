@@ -131,7 +131,7 @@ pub(crate) fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };
-    let ui = Ui::of_process();
+    let ui = Ui::detect();
     if may_refresh_copy(&cli.command) {
         refresh_copy();
     }

@@ -14,7 +14,7 @@ use plimsoll_engine::world::World;
 
 use crate::diff;
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, plain};
+use crate::ui::{Ui, plain, shell_quoted};
 
 /// For whom, on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -61,7 +61,7 @@ pub(super) fn tell_root(ui: &Ui, scope: Scope, project: &Path) {
             "this is a folder of the repository `{}`: a client that is started there does not read \
              the settings of this one; `cd {}` leads there",
             root.display(),
-            pasted(root)
+            shell_quoted(root)
         ));
     }
 }

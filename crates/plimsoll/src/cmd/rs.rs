@@ -155,7 +155,7 @@ fn text(world: &World, ui: &Ui, save: &Save) -> String {
     let asks = resume::asking(world);
     let resumed = resumable(world, save);
     let Some(session) = asks else { return for_people(ui, save, resumed.is_some()) };
-    let mut text = save::fenced(save, age(save));
+    let mut text = save::render_fenced(save, age(save));
     if let Some(resumed) = resumed {
         // Without it only the lineage of its own checkpoints is shorter.
         let _ = resume::note_given(world, &session, &resumed);

@@ -19,7 +19,7 @@ use plimsoll_runner::runner::{
     self, AgentCommand, AgentCommandError, JobEnd, ResumeError, RunContext, Runner, StderrTarget,
     StopFlag,
 };
-use plimsoll_runner::runs::standing;
+use plimsoll_runner::runs::status;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -130,7 +130,7 @@ fn begin<'w>(
     limits: Limits,
 ) -> anyhow::Result<Runner<'w>> {
     let line = line(&command);
-    let agent = AgentCommand::of_task(stage.world, command.clone());
+    let agent = AgentCommand::for_task(stage.world, command.clone());
     let hint = match &agent {
         Err(AgentCommandError::Unknown) => batched(&line),
         Err(AgentCommandError::NotExecutable(program)) => made_executable(program),
@@ -187,7 +187,7 @@ pub(super) fn take_up<'w>(
     if let Ok(agent) = runner::agent_of(stage.world, run) {
         check_hooks(stage.world, ui, &agent, Path::new(&run.begun.project))?;
     }
-    let taken_up = Runner::take_up(stage, run, limits, pace);
+    let taken_up = Runner::resume(stage, run, limits, pace);
     let hint = match &taken_up {
         Err(ResumeError::Unfit(AgentCommandError::NotExecutable(program))) => {
             made_executable(program)
@@ -206,7 +206,7 @@ pub(super) fn find(world: &World, sort: Sort, name: &str) -> anyhow::Result<Run>
         let here = Path::new(&run.begun.project) == project;
         here && run.outcome.as_ref().is_none_or(Outcome::is_resumable)
     };
-    let is_left = |run: &Run| is_open(run) && standing(run) != Standing::Running;
+    let is_left = |run: &Run| is_open(run) && status(run) != Standing::Running;
     let newest = |fits: &dyn Fn(&Run) -> bool| {
         run_journal::newest(&world.paths, fits).context("could not look for runs")
     };
@@ -251,8 +251,8 @@ fn not_found(sort: Sort, name: &str, project: &Path, other: Option<&Run>) -> any
 fn carry_out(world: &World, conductor: &Runner<'_>) -> anyhow::Result<JobEnd> {
     let title = conductor.run().begun.title;
     let begun = JobBegun { job: 1, title, batch: None, pieces: Vec::new(), tokens: None };
-    let end = conductor.carry_out_task(begun, runner::usual_pause(world))?;
-    conductor.note(What::Ended(match &end {
+    let end = conductor.carry_out_task(begun, runner::default_pause(world))?;
+    conductor.record(What::Ended(match &end {
         JobEnd::Done { .. } => Outcome::Done,
         JobEnd::Failed { code, .. } => Outcome::Failed { code: *code },
         JobEnd::Rests(outcome) => outcome.clone(),
@@ -277,11 +277,11 @@ fn end(
         JobEnd::Failed { code, out } => {
             print(ui, conductor, &out)?;
             ui.warn(&format!("the agent {}; `{resume}` goes on", how_ended(code)));
-            report::ends_as(u8::try_from(code).unwrap_or(1))
+            report::exit_with(u8::try_from(code).unwrap_or(1))
         }
         JobEnd::Rests(Outcome::Interrupted { signal }) => {
             ui.warn(&format!("interrupted; `{resume}` goes on"));
-            report::ends_as(u8::try_from(128 + signal).unwrap_or(1))
+            report::exit_with(u8::try_from(128 + signal).unwrap_or(1))
         }
         JobEnd::Rests(outcome) => {
             let sessions = match run.legs().count() {
@@ -303,7 +303,7 @@ fn end(
 
 /// Prints what the last session printed, unless it has been passed on while it came.
 fn print(ui: &Ui, conductor: &Runner<'_>, out: &Path) -> anyhow::Result<()> {
-    if conductor.streams() {
+    if conductor.streams_progress() {
         return Ok(());
     }
     let mut file = File::open(out).context("could not read what the agent printed")?;

@@ -56,12 +56,15 @@ pub(crate) fn run(world: World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         let hint = error.hint();
         Err(error.into()).hint(hint)
     })?;
-    let (token, data) = (ui::pasted(&world.paths.token()), ui::pasted(&world.paths.data));
+    let (token, data) =
+        (ui::shell_quoted(&world.paths.token()), ui::shell_quoted(&world.paths.data));
     let options = ServerOptions { log: args.log.into(), writes_per_second: args.writes_per_second };
     let app = AppState::new(world, &options)
         .hint(format!("run `ls -l {data}` to see whether it can be written"))?;
     let server = Server::new(listener, app);
     let address = server.address().context("could not find out where we listen")?;
-    ui.complain(&format!("Listening on http://{address}; the token for others is in {token}\n"));
+    ui.print_to_stderr(&format!(
+        "Listening on http://{address}; the token for others is in {token}\n"
+    ));
     server.run().context("could not serve").hint("run `plimsoll doctor`")
 }

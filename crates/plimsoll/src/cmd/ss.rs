@@ -57,7 +57,7 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let save = told(world, ui, args)?;
     let kept = saves::keep(&world.paths, vec![save], saves::PATIENTLY);
-    let data = crate::ui::pasted(&world.paths.data);
+    let data = crate::ui::shell_quoted(&world.paths.data);
     let kept = kept
         .context("could not write the save down")
         .hint(format!("run `ls -ld {data}` to see whether it can be written"))?;

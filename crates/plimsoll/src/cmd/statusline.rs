@@ -47,7 +47,7 @@ pub(crate) fn run(world: &World, args: &Args) -> anyhow::Result<()> {
         true => None,
         false => logged(world, ours(world, args.agent.agent, &payload)),
     };
-    let ui = Ui::of_status_line(!args.no_color);
+    let ui = Ui::for_status_line(!args.no_color);
     let mut out = ui.out();
     let (theirs, trouble) = wrapped.map(Wrapped::output).unwrap_or_default();
     if let Some(trouble) = trouble {
@@ -135,7 +135,7 @@ mod tests {
     #[track_caller]
     fn check(used: Option<Tokens>, trigger: Trigger, columns: usize, expected: &str) {
         let standing = Standing { used, window: 200_000, trigger, sealed_before: None };
-        let text = line(&Ui::of_status_line(false), &standing, columns);
+        let text = line(&Ui::for_status_line(false), &standing, columns);
         assert_eq!(text, expected);
         assert!(text.chars().count() <= columns.max(3));
     }
@@ -157,7 +157,7 @@ mod tests {
     fn a_compaction_beyond_a_pretended_window_is_not_announced() {
         let standing =
             Standing { used: Some(48_000), window: 60_000, trigger: AT, sealed_before: None };
-        let shown = line(&Ui::of_status_line(false), &standing, 80);
+        let shown = line(&Ui::for_status_line(false), &standing, 80);
         assert_eq!(shown, "████████████████████░░░░ 80% · 48k/60k · 12k left");
     }
 
@@ -169,7 +169,7 @@ mod tests {
             trigger: AT,
             sealed_before: Some(190),
         };
-        let shown = |columns| line(&Ui::of_status_line(false), &standing, columns);
+        let shown = |columns| line(&Ui::for_status_line(false), &standing, columns);
         assert!(shown(80).ends_with(" · 67k to compaction · saved 3 min ago"), "{}", shown(80));
         assert!(shown(70).ends_with(" · 67k to compaction"), "{}", shown(70));
     }

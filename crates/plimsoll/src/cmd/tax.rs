@@ -73,7 +73,7 @@ fn print(
             "{variable} stands for the folder of any plugin: two that are laid out alike share a \
              row."
         );
-        ui::wrapped(&told, COLUMNS).iter().try_for_each(|it| writeln!(out, "{}", ui.dim(it)))?;
+        ui::wrap(&told, COLUMNS).iter().try_for_each(|it| writeln!(out, "{}", ui.dim(it)))?;
     }
     Ok(())
 }

@@ -52,20 +52,20 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let failed = tally.failed.unwrap_or(0).into();
     let (count, command) = (tally.count().map(u64::from), Some(line.as_str()));
     let run = TestRun { passed, count, failed, seconds, command, names: &tally.names };
-    let save = words::tests(environment, &run);
+    let save = words::test_run_save(environment, &run);
     let lacking = !passed && save.blockers.is_none();
     let blockers = if lacking { Some(last_lines(&told)) } else { save.blockers };
     if let Err(error) = keep(world, NewSave { blockers, ..save }) {
         ui.warn(&format!("what the tests came to was not saved: {error:#}"));
     }
-    report::ends_as(code(ran.status))
+    report::exit_with(code(ran.status))
 }
 
 /// A command that cannot be run ends as in a shell.
 fn not_run(line: &str, error: io::Error) -> anyhow::Result<()> {
     let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
     let failed: anyhow::Result<()> = Err(error).with_context(|| format!("could not run `{line}`"));
-    report::with_code(code, failed.hint("look whether it is on your PATH, and may be run"))
+    report::fail_with(code, failed.hint("look whether it is on your PATH, and may be run"))
 }
 
 fn keep(world: &World, save: NewSave) -> anyhow::Result<()> {

@@ -31,7 +31,7 @@ pub(crate) fn run(world: World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if !Screen::is_there() {
         return Err(anyhow::anyhow!("could not draw: this is no terminal")).hint(HINT);
     }
-    if !ui.redraws() {
+    if !ui.can_redraw() {
         return Err(anyhow::anyhow!("could not draw: a terminal with TERM=dumb moves no cursor"))
             .hint(HINT);
     }

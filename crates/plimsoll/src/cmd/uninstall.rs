@@ -16,7 +16,7 @@ use plimsoll_store::Store;
 use super::git_hook;
 use super::planned::{self, Common, hinted, shown};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, plain};
+use crate::ui::{Ui, plain, shell_quoted};
 
 /// Take plimsoll out of the agent's settings again
 ///
@@ -118,7 +118,7 @@ fn forget_checkpoints(world: &World, ui: &Ui, agent: &'static dyn Agent) -> anyh
     let is_listed = list.exists();
     let is_removed = index::remove(&list, &world.paths.home)
         .with_context(|| format!("could not remove `{}`", list.display()))
-        .hint(format!("look at it with `ls -l {}`", pasted(&list)))?;
+        .hint(format!("look at it with `ls -l {}`", shell_quoted(&list)))?;
     match (is_listed, is_removed) {
         (true, true) => ui.print(&format!("Removed {}\n", shown(&list)))?,
         (true, false) => {
@@ -204,7 +204,7 @@ fn explained<T>(world: &World, result: Result<T, NotPurged>) -> anyhow::Result<T
                 let commands: Vec<_> = undo.iter().map(|command| format!("`{command}`")).collect();
                 format!("run {}, then the same again", commands.join(", "))
             }
-            _ => format!("look at it with `ls -la {}`", pasted(&world.paths.data)),
+            _ => format!("look at it with `ls -la {}`", shell_quoted(&world.paths.data)),
         };
         Err(refused.into()).hint(hint)
     })

@@ -43,8 +43,8 @@ pub(crate) struct Args {
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let _lock = lock(world)?;
     let stop = signals().context("could not listen to signals")?;
-    if ui.redraws() && !args.json {
-        ui.complain(&format!("{}\n", ui.dim("Watching; Ctrl-C ends it.")));
+    if ui.can_redraw() && !args.json {
+        ui.print_to_stderr(&format!("{}\n", ui.dim("Watching; Ctrl-C ends it.")));
     }
     let shipper = ship(ui)?;
     let mut written = Ok(());

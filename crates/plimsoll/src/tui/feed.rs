@@ -139,7 +139,7 @@ struct MessageSender {
 }
 
 impl MessageSender {
-    fn say(&self, news: FeedMessage) {
+    fn send(&self, news: FeedMessage) {
         // Ignore errors: the dashboard may have ended, and a full pipe already wakes it.
         let _ = self.tell.send(news);
         let _ = (&self.bell).write(&[0]);
@@ -166,7 +166,7 @@ impl<'a> SessionReader<'a> {
     fn new(world: &'a World, is_all: bool, teller: MessageSender) -> Self {
         let ingester = Ingester::open(world, PATIENCE, None)
             .map_err(|error| {
-                teller.say(FeedMessage::Told(plain(&format!("no forecast: {error:#}"))))
+                teller.send(FeedMessage::Told(plain(&format!("no forecast: {error:#}"))))
             })
             .ok();
         let (seen, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
@@ -176,10 +176,10 @@ impl<'a> SessionReader<'a> {
 
     fn run(mut self, wakes: &Receiver<ReaderWake>) {
         // Show known data at once, and new data once it is ingested.
-        self.look();
-        self.take_in(&self.chosen());
+        self.scan();
+        self.ingest(&self.sessions_to_show());
         self.changed.extend(self.seen.values().map(|(_, session)| session.id.clone()));
-        self.look();
+        self.scan();
         let (mut due, mut runs_due) = (Instant::now() + PERIOD, Instant::now());
         loop {
             let first = due.min(runs_due);
@@ -190,11 +190,11 @@ impl<'a> SessionReader<'a> {
                     due = due.min(Instant::now() + PACE);
                 }
                 Err(RecvTimeoutError::Timeout) if due <= runs_due => {
-                    self.look_again();
+                    self.scan_changed();
                     due = Instant::now() + PERIOD;
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    self.look_at_runs();
+                    self.read_runs();
                     runs_due = Instant::now() + RUNS_PERIOD;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -215,11 +215,11 @@ impl<'a> SessionReader<'a> {
             FeedRequest::Seal(session) => {
                 let told = self.seal(&session);
                 let told = told.unwrap_or_else(|error| plain(&format!("{error:#}")));
-                self.teller.say(FeedMessage::Told(told));
+                self.teller.send(FeedMessage::Told(told));
                 self.changed.insert(session);
                 *due = Instant::now();
             }
-            FeedRequest::Criteria => self.look_at_criteria(),
+            FeedRequest::Criteria => self.read_criteria(),
             FeedRequest::Text(session, id) => {
                 let text = self.text(&session, &id);
                 let text = text.unwrap_or_else(|problem| format!("it cannot be read: {problem}"));
@@ -227,30 +227,30 @@ impl<'a> SessionReader<'a> {
                 let body = split(&text).map_or(&*text, |parts| parts.body);
                 let told = body.lines().filter(|line| !line.trim().is_empty());
                 let lines = told.map(plain).collect();
-                self.teller.say(FeedMessage::Checkpoint(id, lines));
+                self.teller.send(FeedMessage::Checkpoint(id, lines));
             }
         }
     }
 
     fn seal(&self, session: &SessionId) -> anyhow::Result<String> {
-        let (shown, _) = self.known(session).context("the session is no longer there")?;
+        let (shown, _) = self.cached(session).context("the session is no longer there")?;
         let here = &shown.measured.project;
         let sealed = seal(self.world, &shown.found, here, ModelSummary::default())?;
         Ok(format!("sealed {}", plain(&sealed.path.to_string_lossy())))
     }
 
     fn text(&self, session: &SessionId, id: &str) -> anyhow::Result<String> {
-        let (_, session) = self.known(session).context("the session is no longer there")?;
+        let (_, session) = self.cached(session).context("the session is no longer there")?;
         let place = Place::of_project(self.world, session.folder.clone());
         checkpoint::text(&place, id).map_err(|problem| anyhow::anyhow!(problem.to_string()))
     }
 
-    fn look_at_criteria(&self) {
+    fn read_criteria(&self) {
         let (Some(store), Ok(found)) = (self.store(), sessions::find(self.world)) else {
             return;
         };
         let found = criteria::look(self.world, store, &found, SCORE_PATIENCE);
-        self.teller.say(match found {
+        self.teller.send(match found {
             Ok(found) => FeedMessage::Criteria(found),
             Err(error) => {
                 FeedMessage::Told(plain(&format!("no figures of the last days: {error:#}")))
@@ -259,47 +259,47 @@ impl<'a> SessionReader<'a> {
     }
 
     /// Sends the runs if any of them has changed.
-    fn look_at_runs(&mut self) {
+    fn read_runs(&mut self) {
         let paths = &self.world.paths;
         // Whatever cannot be read now is tried again next time.
-        if self.lookout.look(paths).unwrap_or_default().is_empty() {
+        if self.lookout.poll(paths).unwrap_or_default().is_empty() {
             return;
         }
         let Some(ingester) = &mut self.ingester else { return };
-        let _ = runs::take_in(paths, &mut ingester.store);
-        let running = runs::running(&ingester.store).unwrap_or_default();
+        let _ = runs::import_journals(paths, &mut ingester.store);
+        let running = runs::active_runs(&ingester.store).unwrap_or_default();
         let members = ingester.store.run_sessions().unwrap_or_default();
-        self.teller.say(FeedMessage::Runs(running, members.into_keys().collect()));
+        self.teller.send(FeedMessage::Runs(running, members.into_keys().collect()));
     }
 
-    fn known(&self, session: &SessionId) -> Option<&(Shown, DashboardSession)> {
+    fn cached(&self, session: &SessionId) -> Option<&(Shown, DashboardSession)> {
         self.seen.values().find(|(_, known)| known.id == *session)
     }
 
     /// Ingests changed sessions and scans again.
-    fn look_again(&mut self) {
-        let mut news = self.chosen();
+    fn scan_changed(&mut self) {
+        let mut news = self.sessions_to_show();
         news.retain(|found| self.changed.contains(&found.owner.session));
-        self.take_in(&news);
-        self.look();
+        self.ingest(&news);
+        self.scan();
     }
 
-    fn take_in(&mut self, found: &[Found]) {
+    fn ingest(&mut self, found: &[Found]) {
         let Some(ingester) = &mut self.ingester else { return };
         let teller = &self.teller;
         // Whatever cannot be stored now is stored next time.
-        let _ = ingester.catch_up(found, |done, of| teller.say(FeedMessage::Progress(done, of)));
+        let _ = ingester.catch_up(found, |done, of| teller.send(FeedMessage::Progress(done, of)));
         let _ = ingester.all_checkpoints();
     }
 
-    fn look(&mut self) {
+    fn scan(&mut self) {
         let changed = std::mem::take(&mut self.changed);
         let mut before = std::mem::take(&mut self.seen);
         // Output on stderr would garble the screen.
         let silence = |_: &str| ();
         let mut listing = Listing::new(self.world, self.ingester.as_ref(), &silence);
         let claims = listing.claims().to_vec();
-        for found in self.chosen() {
+        for found in self.sessions_to_show() {
             let is_same = |(known, _): &(Shown, DashboardSession)| {
                 known.is_current(&found) && !changed.contains(&found.owner.session)
             };
@@ -312,7 +312,7 @@ impl<'a> SessionReader<'a> {
             self.seen.extend(known.map(|known| (found.path, self.updated(known, &claims))));
         }
         let sessions = self.seen.values().map(|(_, session)| session.clone()).collect();
-        self.teller.say(FeedMessage::Sessions(sessions));
+        self.teller.send(FeedMessage::Sessions(sessions));
     }
 
     fn session(&self, shown: &Shown) -> DashboardSession {
@@ -345,7 +345,7 @@ impl<'a> SessionReader<'a> {
     }
 
     /// Returns the sessions to show. A moved session has several transcripts; the newest counts.
-    fn chosen(&self) -> Vec<Found> {
+    fn sessions_to_show(&self) -> Vec<Found> {
         let mut found = sessions::find(self.world).unwrap_or_default();
         found.retain(|found| self.is_all || is_within(found.modified, RECENT));
         let mut known = HashSet::new();

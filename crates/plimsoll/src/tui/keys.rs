@@ -35,11 +35,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Vec<Key> {
 }
 
 /// Whether these bytes end within a key sequence.
-pub(crate) fn is_torn(bytes: &[u8]) -> bool {
+pub(crate) fn is_incomplete(bytes: &[u8]) -> bool {
     let Some(at) = bytes.iter().rposition(|byte| *byte == ESCAPE as u8) else { return false };
     match &bytes[at + 1..] {
         [] => true,
-        [b'[' | b'O', rest @ ..] => !rest.iter().any(|byte| is_last((*byte).into())),
+        [b'[' | b'O', rest @ ..] => !rest.iter().any(|byte| is_final_byte((*byte).into())),
         _ => false,
     }
 }
@@ -49,11 +49,11 @@ fn sequence(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix(ESCAPE)?;
     let rest = rest.strip_prefix(['[', 'O'])?;
     // An incomplete sequence extends to the end of the text.
-    let end = rest.find(is_last).map_or(rest.len(), |end| end + 1);
+    let end = rest.find(is_final_byte).map_or(rest.len(), |end| end + 1);
     Some((&rest[..end], 2 + end))
 }
 
-fn is_last(character: char) -> bool {
+fn is_final_byte(character: char) -> bool {
     ('@'..='~').contains(&character)
 }
 
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn the_beginning_of_a_key_is_known() {
         for torn in [&b"\x1b"[..], b"q\x1b[", b"\x1bO", b"\x1b[5"] {
-            assert!(is_torn(torn), "{torn:?}");
+            assert!(is_incomplete(torn), "{torn:?}");
         }
         for whole in [&b""[..], b"q", b"\x1b[A", b"\x1b[5~", b"\x1bq"] {
-            assert!(!is_torn(whole), "{whole:?}");
+            assert!(!is_incomplete(whole), "{whole:?}");
         }
     }
 }

@@ -29,7 +29,7 @@ use self::feed::{Feed, FeedMessage, FeedRequest};
 use self::state::{DashboardState, KeyAction};
 use self::terminal::FullScreen;
 use self::view::{DashboardView, Theme};
-use crate::ui::{pasted, plain};
+use crate::ui::{plain, shell_quoted};
 
 /// Interval for redrawing ages if nothing else happens.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ const PERIOD: Duration = Duration::from_secs(5);
 /// Shows all sessions until the user quits or a signal ends the process.
 pub(crate) fn run(world: World, has_colour: bool, is_all: bool) -> anyhow::Result<()> {
     let world = Arc::new(world);
-    let bells = Wakeups::hang().context("could not listen to signals")?;
+    let bells = Wakeups::register().context("could not listen to signals")?;
     let bell = bells.ring.try_clone().context("could not listen to signals")?;
     let feed =
         Feed::start(world.clone(), bell, is_all).context("could not start reading the sessions")?;
@@ -59,7 +59,7 @@ struct Dashboard<'a> {
 impl Dashboard<'_> {
     fn run(&mut self) -> anyhow::Result<()> {
         loop {
-            if let Some((session, id)) = self.state.missing() {
+            if let Some((session, id)) = self.state.request_missing_text() {
                 self.feed.ask(FeedRequest::Text(session, id));
             }
             let (picture, state) = (&mut self.picture, &self.state);
@@ -68,7 +68,7 @@ impl Dashboard<'_> {
                 return Ok(());
             }
             for news in self.feed.news()? {
-                self.take(news);
+                self.apply_news(news);
             }
             for key in self.terminal.keys()? {
                 let act = self.state.press(key);
@@ -80,14 +80,14 @@ impl Dashboard<'_> {
         }
     }
 
-    fn take(&mut self, news: FeedMessage) {
+    fn apply_news(&mut self, news: FeedMessage) {
         match news {
             FeedMessage::Progress(done, of) => {
                 self.state.progress = (done < of).then_some((done, of))
             }
-            FeedMessage::Sessions(sessions) => self.state.take(sessions),
-            FeedMessage::Checkpoint(id, lines) => self.state.take_text(&id, lines),
-            FeedMessage::Runs(runs, members) => self.state.take_runs(runs, members),
+            FeedMessage::Sessions(sessions) => self.state.set_sessions(sessions),
+            FeedMessage::Checkpoint(id, lines) => self.state.set_checkpoint_text(&id, lines),
+            FeedMessage::Runs(runs, members) => self.state.set_runs(runs, members),
             FeedMessage::Criteria(found) => self.state.criteria = Some(found),
             FeedMessage::Told(told) => self.state.told = Some(told),
         }
@@ -114,7 +114,7 @@ impl Dashboard<'_> {
     fn copy(&mut self, session: &SessionId) -> Option<String> {
         let session = self.state.sessions().iter().find(|known| known.id == *session)?;
         let resume = of_session(&session.id)?.installer().resume(&session.id);
-        let command = plain(&format!("cd {} && {resume}", pasted(&session.folder)));
+        let command = plain(&format!("cd {} && {resume}", shell_quoted(&session.folder)));
         // If copying fails, the user can still read the command.
         let _ = self.terminal.copy(&command);
         Some(command)
@@ -129,7 +129,7 @@ impl Dashboard<'_> {
         let text: String = text.lines().map(|line| plain(line) + "\n").collect();
         let pager = self.world.env("PAGER").unwrap_or_else(|| "less".to_owned());
         let shown = self.terminal.page(&pager, &text);
-        self.bells.forget_interruption();
+        self.bells.clear_interrupt();
         shown
     }
 }
@@ -145,7 +145,7 @@ struct Wakeups {
 }
 
 impl Wakeups {
-    fn hang() -> io::Result<Self> {
+    fn register() -> io::Result<Self> {
         let (ring, heard) = UnixStream::pair()?;
         let (end, ended) = UnixStream::pair()?;
         let (interrupt, interrupted) = UnixStream::pair()?;
@@ -184,7 +184,7 @@ impl Wakeups {
         Ok(!ended.is_empty() || !interrupted.is_empty() || is_gone)
     }
 
-    fn forget_interruption(&self) {
+    fn clear_interrupt(&self) {
         let _ = (&self.interrupted).read(&mut [0; 256]);
     }
 }

@@ -123,7 +123,7 @@ impl DashboardSession {
     }
 
     /// Whether the session's id, project or model contains the filter.
-    pub(crate) fn fits(&self, filter: &str) -> bool {
+    pub(crate) fn matches_filter(&self, filter: &str) -> bool {
         let texts = [self.id.as_str(), &self.project, &self.model];
         let filter = filter.to_lowercase();
         texts.iter().any(|text| text.to_lowercase().contains(&filter))
@@ -149,7 +149,7 @@ impl WindowFill {
     }
 
     /// Whether usage has reached the warning threshold.
-    pub(crate) fn is_heavy(&self) -> bool {
+    pub(crate) fn is_above_warning(&self) -> bool {
         self.used >= self.warn
     }
 }

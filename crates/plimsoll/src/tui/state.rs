@@ -145,26 +145,26 @@ impl ListRow<'_> {
 impl DashboardState {
     /// Replaces the sessions. The selection stays on its row if that still exists. Without a
     /// selection, the first row counts as selected.
-    pub(crate) fn take(&mut self, sessions: Vec<DashboardSession>) {
-        let before = self.selected_at();
+    pub(crate) fn set_sessions(&mut self, sessions: Vec<DashboardSession>) {
+        let before = self.selected_index();
         self.sessions = sessions;
-        if self.selected.is_some() && self.selected_at().is_none() {
-            self.go_to(before.unwrap_or(0));
+        if self.selected.is_some() && self.selected_index().is_none() {
+            self.select_row(before.unwrap_or(0));
         }
     }
 
     /// Replaces the active runs, and the sessions that belong to any run.
-    pub(crate) fn take_runs(&mut self, runs: Vec<Run>, conducted: HashSet<String>) {
+    pub(crate) fn set_runs(&mut self, runs: Vec<Run>, conducted: HashSet<String>) {
         (self.runs, self.conducted) = (runs, conducted);
     }
 
     /// Whether a session belongs to a run.
-    pub(crate) fn is_conducted(&self, session: &DashboardSession) -> bool {
+    pub(crate) fn belongs_to_run(&self, session: &DashboardSession) -> bool {
         self.conducted.contains(session.id.as_str())
     }
 
     /// Stores the text of a checkpoint if it is the one that was requested last.
-    pub(crate) fn take_text(&mut self, id: &str, lines: Vec<String>) {
+    pub(crate) fn set_checkpoint_text(&mut self, id: &str, lines: Vec<String>) {
         if let Some((_, text)) = self.checkpoint.as_mut().filter(|(asked, _)| asked == id) {
             *text = lines;
         }
@@ -178,7 +178,7 @@ impl DashboardState {
     /// Returns the filtered rows in display order.
     pub(crate) fn rows(&self) -> Vec<ListRow<'_>> {
         let mut sessions: Vec<&DashboardSession> =
-            self.sessions.iter().filter(|session| session.fits(&self.filter)).collect();
+            self.sessions.iter().filter(|session| session.matches_filter(&self.filter)).collect();
         sessions.sort_by(|one, other| {
             let order = self.sort.compare(one, other);
             let order = if self.is_reversed { order.reverse() } else { order };
@@ -205,7 +205,7 @@ impl DashboardState {
     }
 
     /// Returns the index of the selected row.
-    pub(crate) fn selected_at(&self) -> Option<usize> {
+    pub(crate) fn selected_index(&self) -> Option<usize> {
         let rows = self.rows();
         match &self.selected {
             Some(selected) => rows.iter().position(|row| row.owner() == *selected),
@@ -215,14 +215,14 @@ impl DashboardState {
 
     /// Returns the selected session.
     pub(crate) fn session(&self) -> Option<&DashboardSession> {
-        let at = self.selected_at()?;
+        let at = self.selected_index()?;
         let (ListRow::Session(session) | ListRow::Subagent(session, _)) = *self.rows().get(at)?;
         Some(session)
     }
 
     /// Returns the session and checkpoint whose text must be loaded for display; `None` if it is
     /// loaded or requested. Marks the checkpoint as requested.
-    pub(crate) fn missing(&mut self) -> Option<(SessionId, String)> {
+    pub(crate) fn request_missing_text(&mut self) -> Option<(SessionId, String)> {
         let session = self.session().filter(|_| self.pane == Some(Pane::Detail))?;
         let id = session.checkpoint.as_ref()?.id.clone();
         let is_there = self.checkpoint.as_ref().is_some_and(|(known, _)| *known == id);
@@ -243,7 +243,7 @@ impl DashboardState {
             true => self.type_in(key),
             false => {
                 self.told = None;
-                self.command(key)
+                self.run_command(key)
             }
         }
     }
@@ -259,33 +259,33 @@ impl DashboardState {
                 self.filter.pop();
             }
             Key::Character(character) => self.filter.push(character),
-            Key::Up => self.go(-1),
-            Key::Down => self.go(1),
+            Key::Up => self.move_by(-1),
+            Key::Down => self.move_by(1),
             _ => {}
         }
-        self.stay();
+        self.ensure_selection();
         KeyAction::Stay
     }
 
-    fn command(&mut self, key: Key) -> KeyAction {
+    fn run_command(&mut self, key: Key) -> KeyAction {
         match key {
             Key::Character('q') => return KeyAction::Quit,
             Key::Escape => return self.step_back(),
-            Key::Character('c') => return self.act(KeyAction::Seal),
-            Key::Character('y') => return self.act(KeyAction::Copy),
+            Key::Character('c') => return self.on_selected(KeyAction::Seal),
+            Key::Character('y') => return self.on_selected(KeyAction::Copy),
             Key::Character('o') => return self.page(),
-            Key::Up | Key::Character('k') => self.go(-1),
-            Key::Down | Key::Character('j') => self.go(1),
-            Key::Home | Key::Character('g') => self.go(isize::MIN),
-            Key::End | Key::Character('G') => self.go(isize::MAX),
-            Key::PageUp => self.turn(-1),
-            Key::PageDown => self.turn(1),
+            Key::Up | Key::Character('k') => self.move_by(-1),
+            Key::Down | Key::Character('j') => self.move_by(1),
+            Key::Home | Key::Character('g') => self.move_by(isize::MIN),
+            Key::End | Key::Character('G') => self.move_by(isize::MAX),
+            Key::PageUp => self.scroll_page(-1),
+            Key::PageDown => self.scroll_page(1),
             Key::Character('s') => self.sort = self.sort.next(),
             Key::Character('r') => self.is_reversed = !self.is_reversed,
             Key::Character('/') => self.is_typing = true,
-            Key::Character(' ') => self.fold(),
+            Key::Character(' ') => self.toggle_subagents(),
             Key::Enter => self.toggle(Pane::Detail),
-            Key::Character('i') => return self.look(),
+            Key::Character('i') => return self.toggle_criteria(),
             Key::Character('?' | 'h') => self.toggle(Pane::Help),
             _ => {}
         }
@@ -298,14 +298,14 @@ impl DashboardState {
             () if self.pane.is_some() => self.pane = None,
             () if !self.filter.is_empty() => {
                 self.filter.clear();
-                self.stay();
+                self.ensure_selection();
             }
             () => return KeyAction::Quit,
         }
         KeyAction::Stay
     }
 
-    fn act(&self, act: impl FnOnce(SessionId) -> KeyAction) -> KeyAction {
+    fn on_selected(&self, act: impl FnOnce(SessionId) -> KeyAction) -> KeyAction {
         self.session().map_or(KeyAction::Stay, |session| act(session.id.clone()))
     }
 
@@ -321,7 +321,7 @@ impl DashboardState {
     }
 
     /// Toggles the criteria pane and requests current figures.
-    fn look(&mut self) -> KeyAction {
+    fn toggle_criteria(&mut self) -> KeyAction {
         self.toggle(Pane::Criteria);
         if self.pane.is_some() { KeyAction::Look } else { KeyAction::Stay }
     }
@@ -332,19 +332,19 @@ impl DashboardState {
     }
 
     /// Selects the first row if the selected one no longer exists.
-    fn stay(&mut self) {
-        if self.selected.is_some() && self.selected_at().is_none() {
-            self.go_to(0);
+    fn ensure_selection(&mut self) {
+        if self.selected.is_some() && self.selected_index().is_none() {
+            self.select_row(0);
         }
     }
 
     /// Moves the selection by a number of rows.
-    fn go(&mut self, by: isize) {
-        self.go_to(self.selected_at().unwrap_or(0).saturating_add_signed(by));
+    fn move_by(&mut self, by: isize) {
+        self.select_row(self.selected_index().unwrap_or(0).saturating_add_signed(by));
     }
 
     /// Selects a row, or the last one if there are fewer.
-    fn go_to(&mut self, at: usize) {
+    fn select_row(&mut self, at: usize) {
         let rows = self.rows();
         let selected = rows.get(at.min(rows.len().saturating_sub(1))).map(ListRow::owner);
         if self.selected != selected {
@@ -354,19 +354,19 @@ impl DashboardState {
     }
 
     /// Scrolls the pane by a page, or the list if no pane is open.
-    fn turn(&mut self, by: isize) {
+    fn scroll_page(&mut self, by: isize) {
         match self.pane {
             Some(_) => {
                 let last = self.checkpoint.as_ref().map_or(0, |(_, lines)| lines.len());
                 let to = self.scrolled.saturating_add_signed(by * PAGE as isize);
                 self.scrolled = to.min(last.saturating_sub(1));
             }
-            None => self.go(by * PAGE as isize),
+            None => self.move_by(by * PAGE as isize),
         }
     }
 
     /// Shows or hides the subagents of the selected session.
-    fn fold(&mut self) {
+    fn toggle_subagents(&mut self) {
         let Some(session) = self.session().map(|session| session.id.clone()) else { return };
         if !self.unfolded.remove(&session) {
             self.unfolded.insert(session.clone());

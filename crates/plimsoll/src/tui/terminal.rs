@@ -27,12 +27,12 @@ impl FullScreen {
     pub(crate) fn open() -> io::Result<Self> {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            give_back();
+            restore();
             before(info);
         }));
-        take()?;
+        enter()?;
         ratatui::Terminal::new(CrosstermBackend::new(io::stdout())).map(Self).inspect_err(|_| {
-            give_back();
+            restore();
         })
     }
 
@@ -52,7 +52,7 @@ impl FullScreen {
                 return Ok(vec![Key::Interrupt]);
             }
             bytes.extend(&piece[..read]);
-            patience = if keys::is_torn(&bytes) { TORN } else { Duration::ZERO };
+            patience = if keys::is_incomplete(&bytes) { TORN } else { Duration::ZERO };
         }
         Ok(keys::parse(&bytes))
     }
@@ -67,9 +67,9 @@ impl FullScreen {
 
     /// Shows text in the user's pager and returns when the pager ends.
     pub(crate) fn page(&mut self, pager: &str, text: &str) -> anyhow::Result<()> {
-        give_back();
-        let shown = run(pager, text);
-        take()?;
+        restore();
+        let shown = run_pager(pager, text);
+        enter()?;
         // A new terminal redraws everything. `clear` would query the cursor position and swallow
         // keys.
         self.0 = ratatui::Terminal::new(CrosstermBackend::new(io::stdout()))?;
@@ -81,7 +81,7 @@ impl FullScreen {
 
 impl Drop for FullScreen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
@@ -98,19 +98,19 @@ fn has_bytes(stdin: &Stdin, patience: Duration) -> io::Result<bool> {
     }
 }
 
-fn take() -> io::Result<()> {
+fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All)).inspect_err(|_| give_back())
+    execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All)).inspect_err(|_| restore())
 }
 
-fn give_back() {
+fn restore() {
     // Ignore errors: the terminal may be gone.
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
 /// Runs the pager through the shell, because it may be a command with arguments.
-fn run(pager: &str, text: &str) -> anyhow::Result<()> {
+fn run_pager(pager: &str, text: &str) -> anyhow::Result<()> {
     let mut child = Command::new("/bin/sh").args(["-c", pager]).stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // Ignore errors: the user may leave the pager before its end.

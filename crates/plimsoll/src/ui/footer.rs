@@ -19,7 +19,7 @@ pub(crate) struct Footer<'u> {
 
 impl<'u> Footer<'u> {
     pub(crate) fn new(ui: &'u Ui) -> Self {
-        Self { ui, redraws: ui.redraws_errors(), drawn: Mutex::default() }
+        Self { ui, redraws: ui.can_redraw_stderr(), drawn: Mutex::default() }
     }
 
     /// Says something that stays.
@@ -27,8 +27,8 @@ impl<'u> Footer<'u> {
         let text = self.ui.dim(&format!("plimsoll: {text}"));
         let drawn = self.drawn();
         match self.redraws {
-            true => self.ui.complain(&format!("\r\x1b[K{text}\n{drawn}")),
-            false => self.ui.complain(&format!("{text}\n")),
+            true => self.ui.print_to_stderr(&format!("\r\x1b[K{text}\n{drawn}")),
+            false => self.ui.print_to_stderr(&format!("{text}\n")),
         }
     }
 
@@ -40,7 +40,7 @@ impl<'u> Footer<'u> {
         let line = line(columns());
         let mut drawn = self.drawn();
         if *drawn != line {
-            self.ui.complain(&format!("\r\x1b[K{line}"));
+            self.ui.print_to_stderr(&format!("\r\x1b[K{line}"));
             *drawn = line;
         }
     }
@@ -50,7 +50,7 @@ impl<'u> Footer<'u> {
         let mut drawn = self.drawn();
         if !drawn.is_empty() {
             drawn.clear();
-            self.ui.complain("\r\x1b[K");
+            self.ui.print_to_stderr("\r\x1b[K");
         }
     }
 

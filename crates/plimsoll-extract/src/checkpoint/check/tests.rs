@@ -42,7 +42,7 @@ fn sealed() -> String {
     SealingKey::new(KEY).seal(meta(), &body()).1
 }
 
-fn look(text: &str) -> CheckpointCheck {
+fn check_own(text: &str) -> CheckpointCheck {
     check(text, Some(&SealingKey::new(KEY)))
 }
 
@@ -66,8 +66,8 @@ verified: true
 #[test]
 fn what_was_sealed_is_ours() {
     let text = sealed();
-    let verdict = look(&text);
-    assert!(verdict.is_sealed(), "{verdict:?}");
+    let verdict = check_own(&text);
+    assert!(verdict.is_own_and_valid(), "{verdict:?}");
     assert_eq!(
         text.split("mac").next().unwrap(),
         "---
@@ -100,21 +100,21 @@ sha256: \"HASH\"
 
 #[test]
 fn the_seeds_format_passes_as_foreign() {
-    let verdict = look(SEED);
-    assert!(verdict.is_fine() && verdict.origin == SealOrigin::Foreign, "{verdict:?}");
+    let verdict = check_own(SEED);
+    assert!(verdict.is_valid() && verdict.origin == SealOrigin::Foreign, "{verdict:?}");
     let meta = verdict.meta.unwrap();
     assert_eq!((meta.created, meta.iteration), (1_766_241_022_000, 3));
-    let windows = look(&format!("\u{feff}{}", SEED.replace('\n', "\r\n")));
-    assert!(windows.is_fine() && !windows.is_sealed(), "{windows:?}");
+    let windows = check_own(&format!("\u{feff}{}", SEED.replace('\n', "\r\n")));
+    assert!(windows.is_valid() && !windows.is_own_and_valid(), "{windows:?}");
 }
 
 #[test]
 fn what_is_missing_is_said() {
     for section in REQUIRED {
-        let verdict = look(&SEED.replace(&format!("## {section}"), "## Else"));
+        let verdict = check_own(&SEED.replace(&format!("## {section}"), "## Else"));
         assert_eq!(verdict.problems, [CheckpointProblem::MissingSection(section)]);
     }
-    let verdict = look("---\ncreated: yesterday\n---\n");
+    let verdict = check_own("---\ncreated: yesterday\n---\n");
     let words: Vec<String> = verdict.problems.iter().map(CheckpointProblem::to_string).collect();
     assert_eq!(
         words,
@@ -129,12 +129,12 @@ fn what_is_missing_is_said() {
 #[test]
 fn kinds_of_damage_are_told_apart() {
     let text = sealed();
-    let edited = look(&text.replacen("- something", "- anything!", 1));
+    let edited = check_own(&text.replacen("- something", "- anything!", 1));
     assert_eq!(
         (edited.origin, &*edited.problems),
         (SealOrigin::Own, &[CheckpointProblem::Edited][..])
     );
-    let forged = look(&text.replacen("iteration: 3", "iteration: 4", 1));
+    let forged = check_own(&text.replacen("iteration: 3", "iteration: 4", 1));
     assert_eq!(
         (forged.origin, &*forged.problems),
         (SealOrigin::Forged, &[CheckpointProblem::Forged][..])
@@ -142,9 +142,9 @@ fn kinds_of_damage_are_told_apart() {
     let other = check(&text, Some(&SealingKey::new([8; SealingKey::LEN])));
     assert_eq!((other.origin, &*other.problems), (SealOrigin::OtherKey, &[][..]));
     assert_eq!(check(&text, None).origin, SealOrigin::OtherKey);
-    let unsigned = look(&render(&meta(), &body()));
-    assert_eq!((unsigned.origin, unsigned.is_fine()), (SealOrigin::Foreign, true));
-    let cut = look(&text[..text.len() - 20]);
+    let unsigned = check_own(&render(&meta(), &body()));
+    assert_eq!((unsigned.origin, unsigned.is_valid()), (SealOrigin::Foreign, true));
+    let cut = check_own(&text[..text.len() - 20]);
     assert!(cut.problems.contains(&CheckpointProblem::Cut), "{cut:?}");
 }
 
@@ -153,20 +153,20 @@ fn a_mac_of_ours_vouches_for_nothing_else() {
     let text = sealed();
     let mac = text.lines().find(|line| line.starts_with("mac")).unwrap();
     let with = |line: &str| SEED.replace("verified: true\n", &format!("{line}\n"));
-    assert_eq!(look(&with(mac)).origin, SealOrigin::Forged);
-    assert_eq!(look(&with(&format!("{mac}\nverified: true"))).origin, SealOrigin::Forged);
+    assert_eq!(check_own(&with(mac)).origin, SealOrigin::Forged);
+    assert_eq!(check_own(&with(&format!("{mac}\nverified: true"))).origin, SealOrigin::Forged);
     let twice = text.replacen(mac, &format!("{mac}\n{mac}"), 1);
-    assert!(!look(&twice).is_fine());
+    assert!(!check_own(&twice).is_valid());
     // The mac does not cover lines after it.
     let behind = text.replacen(mac, &format!("{mac}\nextra: 1"), 1);
-    assert_eq!(look(&behind).origin, SealOrigin::Forged);
+    assert_eq!(check_own(&behind).origin, SealOrigin::Forged);
 }
 
 #[test]
 fn no_cut_passes_as_ours() {
     let text = sealed();
     for end in 0..text.len() {
-        assert!(!look(&text[..end]).is_sealed(), "cut at {end}");
+        assert!(!check_own(&text[..end]).is_own_and_valid(), "cut at {end}");
     }
 }
 
@@ -177,7 +177,7 @@ fn no_changed_byte_passes_as_ours() {
         let mut bytes = text.clone().into_bytes();
         bytes[at] ^= 1;
         let text = String::from_utf8(bytes).unwrap();
-        assert!(!look(&text).is_sealed(), "changed at {at}: {text}");
+        assert!(!check_own(&text).is_own_and_valid(), "changed at {at}: {text}");
     }
 }
 
@@ -192,11 +192,11 @@ fn hostile_front_matter_is_refused() {
     let endless = "k: v\n".repeat(100_000);
     let many: String = (0..2_000).map(|key| format!("k{key}: 1\n")).collect();
     for header in [bomb, deep, endless, many, "\0\n".into(), "{".into(), "? - ? -\n".into()] {
-        let verdict = look(&SEED.replacen("created", &format!("{header}created"), 1));
-        assert!(!verdict.is_fine(), "{:.60}", header);
+        let verdict = check_own(&SEED.replacen("created", &format!("{header}created"), 1));
+        assert!(!verdict.is_valid(), "{:.60}", header);
     }
     let huge = SEED.to_owned() + &"x".repeat(2 << 20);
-    assert_eq!(look(&huge).problems, [CheckpointProblem::TooLarge]);
+    assert_eq!(check_own(&huge).problems, [CheckpointProblem::TooLarge]);
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -247,14 +247,14 @@ proptest! {
         let parts = split(&text).unwrap();
         prop_assert_eq!(parts.body, &body);
         prop_assert_eq!(parse(parts.front_matter), Ok(sealed.clone()));
-        let verdict = look(&text);
+        let verdict = check_own(&text);
         prop_assert_eq!((verdict.origin, verdict.meta), (SealOrigin::Own, Some(sealed)));
     }
 
     #[test]
     fn no_text_makes_us_panic(text in any::<String>(), header in "[ -~\n]{0,200}") {
         check(&text, None);
-        look(&format!("---\n{header}\n---\n{text}"));
+        check_own(&format!("---\n{header}\n---\n{text}"));
     }
 }
 
@@ -264,18 +264,22 @@ fn a_glance_believes_only_what_was_sealed() {
     let (sealed, key) = (sealed(), SealingKey::new(KEY));
     // The start of the file is enough.
     let beginning = &sealed[..sealed.find("## ").unwrap()];
-    let glance = SealedHeader::of(beginning, &key).unwrap();
+    let glance = SealedHeader::parse(beginning, &key).unwrap();
     assert_eq!(glance.iteration(), 3);
-    assert!(glance.says("project", "/home/ada/app") && glance.says("session_id", "5f2c81aa-77b0"));
-    assert!(!glance.says("project", "/home/ada") && !glance.says("path", "/t.jsonl"));
+    assert!(
+        glance.has_value("project", "/home/ada/app")
+            && glance.has_value("session_id", "5f2c81aa-77b0")
+    );
+    assert!(!glance.has_value("project", "/home/ada") && !glance.has_value("path", "/t.jsonl"));
     let raised = sealed.replace("iteration: 3\n", "iteration: 900\n");
     assert_ne!(raised, sealed);
-    assert!(SealedHeader::of(&raised, &key).is_none(), "changed");
+    assert!(SealedHeader::parse(&raised, &key).is_none(), "changed");
     assert!(
-        SealedHeader::of(&sealed, &SealingKey::new([8; SealingKey::LEN])).is_none(),
+        SealedHeader::parse(&sealed, &SealingKey::new([8; SealingKey::LEN])).is_none(),
         "of another key"
     );
     assert!(
-        SealedHeader::of(SEED, &key).is_none() && SealedHeader::of(&sealed[..40], &key).is_none()
+        SealedHeader::parse(SEED, &key).is_none()
+            && SealedHeader::parse(&sealed[..40], &key).is_none()
     );
 }

@@ -133,7 +133,7 @@ const NAMED: &[(&str, &str, &str, usize)] = &[
     ("secret", "GOOGLE_CREDENTIALS", BASE64, 5000),
 ];
 
-fn planted((kind, prefix, parts): &PlantedToken) -> (&'static str, String) {
+fn planted_token((kind, prefix, parts): &PlantedToken) -> (&'static str, String) {
     let seed = kind.len() + 31 * parts.len();
     let runs = parts.iter().zip(seed as u64..);
     let body = runs.map(|((alphabet, length), seed)| random(alphabet, *length, seed));
@@ -141,7 +141,7 @@ fn planted((kind, prefix, parts): &PlantedToken) -> (&'static str, String) {
 }
 
 /// Texts around a token, without a name that announces it.
-fn settings(secret: &str) -> Vec<String> {
+fn contexts(secret: &str) -> Vec<String> {
     let filler = "lorem ipsum dolor ".repeat(300);
     [
         "§",
@@ -216,7 +216,7 @@ fn assignments(name: &str, secret: &str) -> Vec<String> {
 }
 
 /// Secrets recognized by their place: kind, text before, secret, text after.
-fn places() -> Vec<(&'static str, &'static str, String, &'static str)> {
+fn placed_secrets() -> Vec<(&'static str, &'static str, String, &'static str)> {
     let word = || random(ALNUM, 14, 77);
     let body = || random(BASE64, 64, 5);
     let key = |heading: &str| {
@@ -551,7 +551,7 @@ const POSITIONS: &[(&str, &str)] = &[
 ];
 
 /// Values that are hashes or ids anywhere else: random ones and made-up ones.
-fn hashes(seed: u64) -> [String; 7] {
+fn hash_values(seed: u64) -> [String; 7] {
     let hex = |length| random(HEX, length, seed);
     let uuid = [8, 4, 4, 4, 12].map(hex).join("-");
     let made_up = ["abcdef1234567890", "deadbeefcafebabe", "12345678-1234-1234-1234-123456789abc"];
@@ -576,7 +576,7 @@ fn in_base64(three: &[u8]) -> String {
 
 /// Returns the fault in a text's redaction: part of the secret remains, the kind is missing, or
 /// redacting again changes the result.
-fn fault(text: &str, secret: &str, kind: &str) -> Option<String> {
+fn redaction_fault(text: &str, secret: &str, kind: &str) -> Option<String> {
     let redacted = redact(text);
     let is_left = |piece: &[u8]| redacted.as_bytes().windows(piece.len()).any(|part| part == piece);
     let mut pieces = secret.as_bytes().windows(secret.len().min(10));
@@ -589,9 +589,9 @@ fn fault(text: &str, secret: &str, kind: &str) -> Option<String> {
 
 #[test]
 fn tokens_go_wherever_they_stand() {
-    let tokens = TOKENS.iter().map(planted);
+    let tokens = TOKENS.iter().map(planted_token);
     let faults = tokens.flat_map(|(kind, secret)| {
-        settings(&secret).into_iter().filter_map(move |text| fault(&text, &secret, kind))
+        contexts(&secret).into_iter().filter_map(move |text| redaction_fault(&text, &secret, kind))
     });
     assert_eq!(faults.collect::<Vec<_>>(), [""; 0]);
 }
@@ -602,7 +602,7 @@ fn values_go_with_every_way_to_name_them() {
     for (seed, (kind, name, alphabet, length)) in NAMED.iter().enumerate() {
         let secret = random(alphabet, *length, seed as u64);
         let texts = assignments(name, &secret).into_iter();
-        faults.extend(texts.filter_map(|text| fault(&text, &secret, kind)));
+        faults.extend(texts.filter_map(|text| redaction_fault(&text, &secret, kind)));
     }
     assert_eq!(faults, [""; 0]);
 }
@@ -610,11 +610,11 @@ fn values_go_with_every_way_to_name_them() {
 #[test]
 fn secrets_go_from_the_places_made_for_them() {
     let mut faults = Vec::new();
-    for (kind, before, secret, after) in places() {
+    for (kind, before, secret, after) in placed_secrets() {
         let text = format!("{before}{secret}{after}");
         let redacted = redact(&text);
         let is_kept = redacted.starts_with(before) && redacted.ends_with(after);
-        faults.extend(fault(&text, &secret, kind));
+        faults.extend(redaction_fault(&text, &secret, kind));
         faults.extend((!is_kept).then(|| format!("`{text}` became `{redacted}`")));
     }
     assert_eq!(faults, [""; 0]);
@@ -625,11 +625,15 @@ fn a_value_is_secret_by_its_place_even_if_it_looks_like_a_hash() {
     assert!(POSITIONS.len() >= 80);
     let mut faults = Vec::new();
     for (seed, (kind, place)) in POSITIONS.iter().enumerate() {
-        for secret in hashes(seed as u64) {
+        for secret in hash_values(seed as u64) {
             let text = place.replace('§', &secret);
-            faults.extend(fault(&text, &secret, kind));
-            faults.extend(fault(&in_json(&text), &secret, kind));
-            faults.extend(fault(&in_json(&in_json(&format!("see {text}"))), &secret, kind));
+            faults.extend(redaction_fault(&text, &secret, kind));
+            faults.extend(redaction_fault(&in_json(&text), &secret, kind));
+            faults.extend(redaction_fault(
+                &in_json(&in_json(&format!("see {text}"))),
+                &secret,
+                kind,
+            ));
         }
     }
     assert_eq!(faults, [""; 0]);
@@ -643,8 +647,10 @@ fn bot_tokens_of_discord_go_wherever_they_stand() {
         [discord_token(number, seed), format!("M{}", drawn.join("."))]
     });
     let faults = tokens.flat_map(|secret| {
-        let texts = settings(&secret).into_iter();
-        texts.filter_map(move |text| fault(&text, &secret, "discord-token")).collect::<Vec<_>>()
+        let texts = contexts(&secret).into_iter();
+        texts
+            .filter_map(move |text| redaction_fault(&text, &secret, "discord-token"))
+            .collect::<Vec<_>>()
     });
     assert_eq!(faults.collect::<Vec<_>>(), [""; 0]);
 }
@@ -652,9 +658,9 @@ fn bot_tokens_of_discord_go_wherever_they_stand() {
 #[test]
 fn a_transcripts_line_keeps_no_secret_either() {
     let mut faults = Vec::new();
-    for (kind, before, secret, after) in places() {
+    for (kind, before, secret, after) in placed_secrets() {
         let line = in_json(&format!("{before}{secret}{after}"));
-        faults.extend(fault(&line, &in_json(&secret), kind));
+        faults.extend(redaction_fault(&line, &in_json(&secret), kind));
     }
     assert_eq!(faults, [""; 0]);
 }
@@ -663,7 +669,7 @@ fn a_transcripts_line_keeps_no_secret_either() {
 fn the_corpus_is_wide_enough() {
     let tokens = TOKENS.iter().map(|row| row.0);
     let named = NAMED.iter().map(|row| row.0);
-    let places = places();
+    let places = placed_secrets();
     let kinds: BTreeSet<_> = tokens.chain(named).chain(places.iter().map(|row| row.0)).collect();
     assert!(kinds.len() >= 45, "{} kinds", kinds.len());
     assert!(TOKENS.len() + NAMED.len() + places.len() >= 60);

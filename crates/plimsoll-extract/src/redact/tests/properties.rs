@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Generates pieces of secrets and of surrounding text, in any order.
-fn mess() -> impl Strategy<Value = String> {
+fn secret_fragments() -> impl Strategy<Value = String> {
     let keywords: Vec<_> = rules::RULES.iter().map(|rule| rule.keyword.to_owned()).collect();
     let keyword = proptest::sample::select(keywords);
     const PIECES: &[&str] = &[
@@ -58,7 +58,7 @@ fn mess() -> impl Strategy<Value = String> {
 }
 
 /// Removes the redaction markers from a text.
-fn unmarked(text: &str) -> String {
+fn without_markers(text: &str) -> String {
     let mut parts = text.split(MARK);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest))
@@ -69,18 +69,18 @@ fn is_subsequence(part: &str, whole: &str) -> bool {
     part.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
-fn holds(text: &str) -> Result<(), TestCaseError> {
+fn check_properties(text: &str) -> Result<(), TestCaseError> {
     let redacted = redact(text);
     prop_assert_eq!(redact(&redacted), redacted.as_ref(), "again");
-    prop_assert!(is_subsequence(&unmarked(&redacted), text), "{} became {}", text, redacted);
+    prop_assert!(is_subsequence(&without_markers(&redacted), text), "{} became {}", text, redacted);
     prop_assert!(redacted.len() <= 5 * text.len() + 32, "{} became {}", text, redacted);
     Ok(())
 }
 
 /// Checks that text outside the secrets does not change.
-fn rest_is_kept(text: &str) -> Result<(), TestCaseError> {
+fn check_other_text_is_unchanged(text: &str) -> Result<(), TestCaseError> {
     let secrets = secrets(text);
-    let redacted = without(text, &secrets);
+    let redacted = replace_secrets(text, &secrets);
     let (mut rest, mut from) = (redacted.as_str(), 0);
     for Secret { range, kind } in secrets {
         let expected = format!("{}{MARK}{kind}]", &text[from..range.start]);
@@ -94,13 +94,13 @@ fn rest_is_kept(text: &str) -> Result<(), TestCaseError> {
 proptest! {
     #[test]
     fn any_text_is_taken(text in ".{0,200}") {
-        holds(&text)?;
-        rest_is_kept(&text)?;
+        check_properties(&text)?;
+        check_other_text_is_unchanged(&text)?;
     }
 
     #[test]
-    fn any_mess_of_secrets_is_taken(text in mess()) {
-        holds(&text)?;
-        rest_is_kept(&text)?;
+    fn any_mess_of_secrets_is_taken(text in secret_fragments()) {
+        check_properties(&text)?;
+        check_other_text_is_unchanged(&text)?;
     }
 }

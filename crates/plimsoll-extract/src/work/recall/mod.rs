@@ -188,7 +188,7 @@ impl Recall {
     }
 
     /// Reads input to the model.
-    pub fn show(&mut self, shown: &ModelInput<'_>) {
+    pub fn read_input(&mut self, shown: &ModelInput<'_>) {
         match shown {
             ModelInput::Compacted { .. } => {}
             ModelInput::Summary(text) => {
@@ -197,7 +197,10 @@ impl Recall {
                 }
             }
             ModelInput::Texts(texts) => {
-                texts.iter().filter(|text| !fence::is_ours(text)).for_each(|text| self.text(text));
+                texts
+                    .iter()
+                    .filter(|text| !fence::is_own_text(text))
+                    .for_each(|text| self.text(text));
             }
         }
     }
@@ -220,7 +223,7 @@ impl Recall {
     }
 
     /// Reads what the agent said and did.
-    pub fn take(&mut self, record: &WorkRecord<'_>) {
+    pub fn read_record(&mut self, record: &WorkRecord<'_>) {
         let moment = self.known.next();
         if self.folder.is_none() {
             self.folder = record.folder.as_deref().map(str::to_owned);

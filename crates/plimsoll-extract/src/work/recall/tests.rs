@@ -23,19 +23,19 @@ impl Session {
     }
 
     fn shown(mut self, text: &str) -> Self {
-        self.recall.show(&ModelInput::Texts(vec![text.into()]));
+        self.recall.read_input(&ModelInput::Texts(vec![text.into()]));
         self
     }
 
     fn compacted(mut self, summary: &str, restore: &str) -> Self {
         assert_eq!(self.recall.compacted(Some(1), None, restore.to_owned()), None);
-        self.recall.show(&ModelInput::Summary(summary.into()));
+        self.recall.read_input(&ModelInput::Summary(summary.into()));
         self
     }
 
     fn record(&mut self, act: WorkEvent<'_>) {
         let folder = Some("/home/ada/load_line".into());
-        self.recall.take(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
+        self.recall.read_record(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
     }
 
     /// Checks the needed names, and where each was available.
@@ -132,10 +132,10 @@ fn what_the_client_keeps_is_still_in_view() {
         acts: vec![WorkEvent::Said(text.into())],
         ..WorkRecord::default()
     };
-    recall.take(&record(b"1", "readHull"));
-    recall.take(&record(b"2", "waterLine"));
+    recall.read_record(&record(b"1", "readHull"));
+    recall.read_record(&record(b"2", "waterLine"));
     recall.compacted(None, Some(EntryId::new(b"2")), String::new());
-    recall.take(&record(b"3", "readHull at the waterLine"));
+    recall.read_record(&record(b"3", "readHull at the waterLine"));
     let judgement = recall.finish().unwrap();
     assert!(!judgement.has_summary);
     assert_eq!(judgement.facts.iter().map(|fact| &fact.name).collect::<Vec<_>>(), ["readHull"]);

@@ -5,7 +5,7 @@ use super::yaml;
 
 /// Whether a text contains a check list item.
 pub(super) fn is_check_list(text: &str) -> bool {
-    text.lines().any(|line| item(line).is_some())
+    text.lines().any(|line| parse_item(line).is_some())
 }
 
 /// Parses a whole file. Skips text that belongs to no item.
@@ -14,23 +14,26 @@ pub(super) fn read(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Vec<Task
     let mut tasks = Vec::new();
     let mut in_code = false;
     for (number, line) in (1..).zip(text.lines()) {
-        let found = item(line).filter(|_| !in_code);
+        let found = parse_item(line).filter(|_| !in_code);
         in_code ^= is_fence(line);
         let indent = indent(line);
         match found {
             Some((done, words)) => {
-                close(&mut open, indent, exists, &mut tasks)?;
+                close_items(&mut open, indent, exists, &mut tasks)?;
                 open.push(OpenItem::new(indent, done, words, number));
             }
             None if line.trim().is_empty() => {}
             None if open.last().is_some_and(|item| indent > item.indent) => {
-                open.iter_mut().next_back().into_iter().for_each(|item| item.add(line, number));
+                open.iter_mut()
+                    .next_back()
+                    .into_iter()
+                    .for_each(|item| item.add_line(line, number));
             }
             // Text that is not indented ends the list.
-            None => close(&mut open, 0, exists, &mut tasks)?,
+            None => close_items(&mut open, 0, exists, &mut tasks)?,
         }
     }
-    close(&mut open, 0, exists, &mut tasks)?;
+    close_items(&mut open, 0, exists, &mut tasks)?;
     Ok(tasks)
 }
 
@@ -54,14 +57,14 @@ impl OpenItem {
     }
 
     /// Adds a line that belongs to the item.
-    fn add(&mut self, line: &str, number: u64) {
+    fn add_line(&mut self, line: &str, number: u64) {
         let indent = indent(line);
         let text = line.trim();
         if self.field_indent.is_some_and(|field| indent > field) {
             self.fields.push((number, format!("  {text}")));
         } else if is_field(text) {
             self.field_indent = Some(indent);
-            self.fields.push((number, quoted(text)));
+            self.fields.push((number, quote_names(text)));
         } else {
             self.field_indent = None;
             self.words += "\n";
@@ -72,18 +75,18 @@ impl OpenItem {
     fn into_task(self, exists: &dyn Fn(&str) -> bool) -> Result<Task, PlanError> {
         let mut task = self.task;
         task.description = self.words.trim().to_owned();
-        task.files = mentioned(&task.description, exists);
+        task.files = mentioned_files(&task.description, exists);
         let Some((first, _)) = self.fields.first() else { return Ok(task) };
         let text = self.fields.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n");
         let fields = yaml::read_fields(&text).map_err(|problem| {
             let at = problem.line.and_then(|line| self.fields.get(line as usize - 1));
             PlanError { line: Some(at.map_or(*first, |(number, _)| *number)), ..problem }
         })?;
-        Ok(with_fields(task, fields))
+        Ok(merge_fields(task, fields))
     }
 }
 
-fn with_fields(task: Task, fields: Task) -> Task {
+fn merge_fields(task: Task, fields: Task) -> Task {
     let either = |field: String, own: String| if field.is_empty() { own } else { field };
     Task {
         description: either(fields.description, task.description),
@@ -96,7 +99,7 @@ fn with_fields(task: Task, fields: Task) -> Task {
 }
 
 /// Closes the items to which an item or text at `indent` does not belong.
-fn close(
+fn close_items(
     open: &mut Vec<OpenItem>,
     indent: usize,
     exists: &dyn Fn(&str) -> bool,
@@ -113,7 +116,7 @@ fn close(
 }
 
 /// Returns whether a check list item is ticked, and its text; `None` if the line is not an item.
-fn item(line: &str) -> Option<(bool, &str)> {
+fn parse_item(line: &str) -> Option<(bool, &str)> {
     let text = line.trim_start();
     let digits = text.len() - text.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
     let bulleted = match digits {
@@ -147,7 +150,7 @@ fn is_field(text: &str) -> bool {
 }
 
 /// Quotes the value of a field that contains names, so that `after: 2.10` is not read as a number.
-fn quoted(text: &str) -> String {
+fn quote_names(text: &str) -> String {
     let Some((name, value)) = text.split_once(": ") else { return text.to_owned() };
     let is_names = matches!(name, "id" | "after" | "files");
     match is_names && !value.trim_start().starts_with(['[', '"', '\'']) {
@@ -157,7 +160,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns the existing files that a text mentions in backticks, each once.
-fn mentioned(text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
+fn mentioned_files(text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for word in text.split('`').skip(1).step_by(2) {
         if !files.iter().any(|file| file == word) && exists(word) {

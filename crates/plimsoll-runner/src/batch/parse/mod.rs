@@ -29,7 +29,7 @@ impl Format {
 
 /// Parses the tasks of a file. `exists` returns whether the project has a file of that name; a
 /// check list names files in backticks.
-pub fn read(
+pub fn parse(
     text: &str,
     format: Format,
     exists: &dyn Fn(&str) -> bool,
@@ -44,25 +44,25 @@ pub fn read(
         let what = "there is no task in it".to_owned();
         return Err(PlanError { line: None, what });
     }
-    number(&mut tasks, "");
-    tasks.iter_mut().for_each(tick_off);
+    assign_ids(&mut tasks, "");
+    tasks.iter_mut().for_each(mark_done_parents);
     Ok(tasks)
 }
 
 /// Marks a task as done if all its subtasks are.
-fn tick_off(task: &mut Task) {
-    task.subtasks.iter_mut().for_each(tick_off);
+fn mark_done_parents(task: &mut Task) {
+    task.subtasks.iter_mut().for_each(mark_done_parents);
     task.done |= !task.subtasks.is_empty() && task.subtasks.iter().all(|subtask| subtask.done);
 }
 
 /// Names tasks without a name by their numbers.
-fn number(tasks: &mut [Task], prefix: &str) {
+fn assign_ids(tasks: &mut [Task], prefix: &str) {
     for (at, task) in tasks.iter_mut().enumerate() {
         if task.id.is_empty() {
             task.id = format!("{prefix}{}", at + 1);
         }
         let prefix = format!("{}.", task.id);
-        number(&mut task.subtasks, &prefix);
+        assign_ids(&mut task.subtasks, &prefix);
     }
 }
 

@@ -2,12 +2,12 @@ use super::*;
 
 #[track_caller]
 fn tasks(name: &str, text: &str) -> Vec<Task> {
-    read(text, Format::of(name, text), &|file| file.starts_with("src/")).unwrap()
+    parse(text, Format::of(name, text), &|file| file.starts_with("src/")).unwrap()
 }
 
 #[track_caller]
 fn problem(name: &str, text: &str) -> String {
-    read(text, Format::of(name, text), &|_| false).unwrap_err().to_string()
+    parse(text, Format::of(name, text), &|_| false).unwrap_err().to_string()
 }
 
 const YAML: &str = "\

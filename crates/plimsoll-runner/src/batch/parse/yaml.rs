@@ -52,12 +52,12 @@ fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, PlanError> {
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| PlanError {
         line: error.location().map(|place| place.line()),
-        what: said(&error),
+        what: error_message(&error),
     })
 }
 
 /// Returns the first line of a parser error without its location, which is shown separately.
-fn said(error: &serde_saphyr::Error) -> String {
+fn error_message(error: &serde_saphyr::Error) -> String {
     if let Error::DuplicateMappingKey { key, .. } = error.without_snippet() {
         let key = key.as_ref().map_or("this key".to_owned(), |key| format!("`{key}`"));
         return format!("{key} is there twice");
@@ -134,7 +134,7 @@ impl TaskFields {
         Task {
             id: named.id.unwrap_or_default(),
             description: named.description.trim().to_owned(),
-            files: each_once(named.files.0),
+            files: normalize_paths(named.files.0),
             estimated_files: named.estimated_files.map(|count| count.0),
             tokens: named.tokens.map(|count| count.0),
             whole: named.whole,
@@ -147,7 +147,7 @@ impl TaskFields {
 }
 
 /// Removes leading `./` and duplicates.
-fn each_once(names: Vec<String>) -> Vec<String> {
+fn normalize_paths(names: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let names = names.into_iter().map(|name| name.trim_start_matches("./").to_owned());
     names.filter(|name| seen.insert(name.clone())).collect()

@@ -65,19 +65,20 @@ fn tasks() -> impl Strategy<Value = Vec<Task>> {
         seeds
             .into_iter()
             .enumerate()
-            .map(|(at, seed)| grown(seed, at.to_string(), &mut earlier))
+            .map(|(at, seed)| build_task(seed, at.to_string(), &mut earlier))
             .collect()
     })
 }
 
-fn grown(seed: TaskSeed, id: String, earlier: &mut Vec<String>) -> Task {
+fn build_task(seed: TaskSeed, id: String, earlier: &mut Vec<String>) -> Task {
     let after = match earlier.is_empty() {
         true => Vec::new(),
         false => seed.after.iter().map(|at| at.get(earlier).clone()).collect(),
     };
     // A task must not come after its own ancestor.
     let parts = seed.parts.into_iter().enumerate();
-    let subtasks = parts.map(|(at, part)| grown(part, format!("{id}-{at}"), earlier)).collect();
+    let subtasks =
+        parts.map(|(at, part)| build_task(part, format!("{id}-{at}"), earlier)).collect();
     earlier.push(id.clone());
     Task { id, after, subtasks, ..seed.task }
 }
@@ -92,16 +93,20 @@ fn terms() -> impl Strategy<Value = PlanningTerms> {
 }
 
 /// Collects the unfinished tasks, each with its own id and those of its ancestors, innermost first.
-fn to_do<'t>(tasks: &'t [Task], above: &[&'t str], all: &mut Vec<(&'t Task, Vec<&'t str>)>) {
+fn collect_open_tasks<'t>(
+    tasks: &'t [Task],
+    above: &[&'t str],
+    all: &mut Vec<(&'t Task, Vec<&'t str>)>,
+) {
     for task in tasks.iter().filter(|task| !task.done) {
         let line = [&[task.id.as_str()], above].concat();
         all.push((task, line.clone()));
-        to_do(&task.subtasks, &line, all);
+        collect_open_tasks(&task.subtasks, &line, all);
     }
 }
 
 /// Returns the pieces that complete a task: its own, those of its parts, or that of an ancestor.
-fn done_with<'p>(
+fn pieces_of_task<'p>(
     plan: &'p Plan,
     line: &[&str],
     all: &[(&Task, Vec<&str>)],
@@ -130,14 +135,14 @@ fn done_with<'p>(
 }
 
 /// Returns a piece with all estimates multiplied, including those of its parts.
-fn grown_by(piece: &Piece, times: Tokens) -> Piece {
-    let parts = piece.parts.iter().map(|part| grown_by(part, times)).collect();
+fn scaled(piece: &Piece, times: Tokens) -> Piece {
+    let parts = piece.parts.iter().map(|part| scaled(part, times)).collect();
     Piece { tokens: piece.tokens * times, parts, ..piece.clone() }
 }
 
 /// Returns the pieces that replace a piece after replanning: itself, groups of its files, or its
 /// subtasks.
-fn became<'p>(plan: &'p Plan, before: &Piece) -> Vec<(usize, &'p Piece)> {
+fn replacements<'p>(plan: &'p Plan, before: &Piece) -> Vec<(usize, &'p Piece)> {
     let is_of = |piece: &Piece| {
         let is_subtask = piece.above.iter().any(|above| above.id == before.id);
         piece.id == before.id || piece.id.starts_with(&format!("{}.", before.id)) || is_subtask
@@ -156,9 +161,9 @@ fn leaves(piece: &Piece) -> Vec<&Piece> {
 }
 
 /// Replans with `kept` batches unchanged and all other estimates multiplied by `times`.
-fn planned_again(plan: &Plan, kept: usize, times: Tokens) -> Plan {
+fn replan(plan: &Plan, kept: usize, times: Tokens) -> Plan {
     let (kept, rest) = plan.batches.split_at(kept);
-    let rest = rest.iter().flatten().map(|piece| grown_by(piece, times)).collect();
+    let rest = rest.iter().flatten().map(|piece| scaled(piece, times)).collect();
     repack(kept, rest, plan.available, &|_| CoChanges::default()).unwrap().plan
 }
 
@@ -169,8 +174,8 @@ proptest! {
     ) {
         let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let kept = kept.index(plan.batches.len() + 1);
-        let again = planned_again(&plan, kept, times);
-        prop_assert_eq!(&again, &planned_again(&plan, kept, times), "it is always the same");
+        let again = replan(&plan, kept, times);
+        prop_assert_eq!(&again, &replan(&plan, kept, times), "it is always the same");
         prop_assert_eq!(&again.batches[..kept], &plan.batches[..kept]);
         for batch in &again.batches[kept..] {
             let is_warned = matches!(&batch[..], [piece] if piece.warning.is_some());
@@ -189,14 +194,14 @@ proptest! {
     ) {
         let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let kept = kept.index(plan.batches.len() + 1);
-        let again = planned_again(&plan, kept, times);
+        let again = replan(&plan, kept, times);
         let ids: BTreeSet<&str> = again.pieces().map(|piece| piece.id.as_str()).collect();
         prop_assert_eq!(ids.len(), again.pieces().count(), "no name is given twice");
         let by_id: HashMap<&str, &Piece> = plan.pieces().map(|piece| (piece.id.as_str(), piece)).collect();
         for piece in plan.pieces() {
-            let now = became(&again, piece);
+            let now = replacements(&again, piece);
             for leaf in leaves(piece) {
-                let mut files: Vec<&String> = became(&again, leaf).into_iter().flat_map(|(_, part)| &part.files).collect();
+                let mut files: Vec<&String> = replacements(&again, leaf).into_iter().flat_map(|(_, part)| &part.files).collect();
                 files.sort_unstable();
                 let is_within = leaf.above.iter().any(|above| ids.contains(above.id.as_str()));
                 let mut own: Vec<&String> = leaf.files.iter().collect();
@@ -207,7 +212,7 @@ proptest! {
             }
             prop_assert!(!now.is_empty());
             for before in &piece.after {
-                for (earlier, other) in became(&again, by_id[before.as_str()]) {
+                for (earlier, other) in replacements(&again, by_id[before.as_str()]) {
                     prop_assert!(now.iter().all(|(later, _)| earlier < *later), "{other:?} {now:?}");
                 }
             }
@@ -237,9 +242,9 @@ proptest! {
         ids.dedup();
         prop_assert_eq!(ids.len(), count, "no name is given twice");
         let mut all = Vec::new();
-        to_do(&tasks, &[], &mut all);
+        collect_open_tasks(&tasks, &[], &mut all);
         for (task, line) in &all {
-            let pieces = done_with(&plan, line, &all);
+            let pieces = pieces_of_task(&plan, line, &all);
             prop_assert!(!pieces.is_empty(), "`{}` is not done", task.id);
             let leaves = task.subtasks.iter().all(|subtask| subtask.done);
             if leaves {
@@ -255,12 +260,12 @@ proptest! {
     fn what_comes_after_a_task_is_in_a_later_batch(tasks in tasks(), terms in terms()) {
         let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let mut all = Vec::new();
-        to_do(&tasks, &[], &mut all);
+        collect_open_tasks(&tasks, &[], &mut all);
         let lines: HashMap<&str, &Vec<&str>> = all.iter().map(|(task, line)| (task.id.as_str(), line)).collect();
         for (task, line) in &all {
             for before in task.after.iter().filter_map(|id| lines.get(id.as_str())) {
-                for (later, piece) in done_with(&plan, line, &all) {
-                    for (earlier, other) in done_with(&plan, before, &all) {
+                for (later, piece) in pieces_of_task(&plan, line, &all) {
+                    for (earlier, other) in pieces_of_task(&plan, before, &all) {
                         prop_assert!(earlier < later || piece.id == other.id, "{piece:?} {other:?}");
                     }
                 }

@@ -8,16 +8,16 @@ fn task(id: &str, description: &str) -> Task {
     Task { id: id.to_owned(), description: description.to_owned(), ..Task::default() }
 }
 
-fn taking(id: &str, tokens: Tokens, after: &[&str]) -> Task {
+fn task_of_size(id: &str, tokens: Tokens, after: &[&str]) -> Task {
     let after = after.iter().map(|id| (*id).to_owned()).collect();
     Task { tokens: Some(tokens), after, ..task(id, id) }
 }
 
-fn about(id: &str, files: &[&str]) -> Task {
+fn task_with_files(id: &str, files: &[&str]) -> Task {
     Task { files: files.iter().map(|file| (*file).to_owned()).collect(), ..task(id, "look") }
 }
 
-fn of(available: Tokens) -> PlanningTerms {
+fn terms_for(available: Tokens) -> PlanningTerms {
     PlanningTerms { available, ..PlanningTerms::default() }
 }
 
@@ -33,39 +33,41 @@ fn batches(tasks: &[Task], terms: &PlanningTerms) -> Vec<Vec<String>> {
 
 #[track_caller]
 fn problem(tasks: &[Task]) -> String {
-    plan(tasks, &of(1_000)).unwrap_err().to_string()
+    plan(tasks, &terms_for(1_000)).unwrap_err().to_string()
 }
 
 #[test]
 fn independent_tasks_share_a_batch_and_keep_their_order_where_that_costs_nothing() {
-    let tasks = ["a", "b", "c", "d"].map(|id| taking(id, 400, &[]));
-    assert_eq!(batches(&tasks, &of(1_000)), [["a", "b"], ["c", "d"]]);
+    let tasks = ["a", "b", "c", "d"].map(|id| task_of_size(id, 400, &[]));
+    assert_eq!(batches(&tasks, &terms_for(1_000)), [["a", "b"], ["c", "d"]]);
     let tasks = [
-        taking("a", 600, &[]),
-        taking("b", 700, &[]),
-        taking("c", 400, &[]),
-        taking("d", 300, &[]),
+        task_of_size("a", 600, &[]),
+        task_of_size("b", 700, &[]),
+        task_of_size("c", 400, &[]),
+        task_of_size("d", 300, &[]),
     ];
-    assert_eq!(batches(&tasks, &of(1_000)), [["a", "c"], ["b", "d"]]);
+    assert_eq!(batches(&tasks, &terms_for(1_000)), [["a", "c"], ["b", "d"]]);
 }
 
 #[test]
 fn what_comes_after_a_split_task_comes_after_all_its_parts() {
-    let mut large = taking("large", 1_500, &["first"]);
-    large.subtasks = vec![taking("x", 800, &[]), taking("y", 700, &["x"])];
-    let tasks = [taking("last", 100, &["large"]), large, taking("first", 100, &[])];
-    assert_eq!(batches(&tasks, &of(1_000)), [["first"], ["x"], ["y"], ["last"]]);
-    let plan = plan(&tasks, &of(1_000)).unwrap().plan;
+    let mut large = task_of_size("large", 1_500, &["first"]);
+    large.subtasks = vec![task_of_size("x", 800, &[]), task_of_size("y", 700, &["x"])];
+    let tasks = [task_of_size("last", 100, &["large"]), large, task_of_size("first", 100, &[])];
+    assert_eq!(batches(&tasks, &terms_for(1_000)), [["first"], ["x"], ["y"], ["last"]]);
+    let plan = plan(&tasks, &terms_for(1_000)).unwrap().plan;
     let last = plan.pieces().last().unwrap();
     assert_eq!(last.after, ["x", "y"]);
 }
 
 #[test]
 fn a_task_that_fits_tells_its_subtasks_and_files() {
-    let mut parent = about("p", &["a.rs"]);
-    parent.subtasks =
-        vec![about("q", &["b.rs", "a.rs"]), Task { done: true, ..about("r", &["c.rs"]) }];
-    let plan = plan(&[parent], &of(50_000)).unwrap().plan;
+    let mut parent = task_with_files("p", &["a.rs"]);
+    parent.subtasks = vec![
+        task_with_files("q", &["b.rs", "a.rs"]),
+        Task { done: true, ..task_with_files("r", &["c.rs"]) },
+    ];
+    let plan = plan(&[parent], &terms_for(50_000)).unwrap().plan;
     let piece = plan.pieces().next().unwrap();
     assert_eq!(
         (piece.description.as_str(), &piece.files[..]),
@@ -75,24 +77,25 @@ fn a_task_that_fits_tells_its_subtasks_and_files() {
 
 #[test]
 fn a_task_that_fits_is_taken_apart_where_its_subtasks_cannot_be_in_one_batch() {
-    let mut first = taking("a", 100, &[]);
-    first.subtasks = vec![taking("a1", 50, &[]), taking("a2", 50, &["b"])];
-    let tasks = [first, taking("b", 100, &["a1"])];
-    assert_eq!(batches(&tasks, &of(1_000)), [["a1"], ["b"], ["a2"]]);
+    let mut first = task_of_size("a", 100, &[]);
+    first.subtasks = vec![task_of_size("a1", 50, &[]), task_of_size("a2", 50, &["b"])];
+    let tasks = [first, task_of_size("b", 100, &["a1"])];
+    assert_eq!(batches(&tasks, &terms_for(1_000)), [["a1"], ["b"], ["a2"]]);
     let whole = [Task { whole: true, ..tasks[0].clone() }, tasks[1].clone()];
     assert_eq!(problem(&whole), "these tasks wait for one another: `a` before `b` before `a`");
 }
 
 #[test]
 fn done_tasks_are_left_out_and_nobody_waits_for_them() {
-    let tasks = [Task { done: true, ..taking("a", 100, &[]) }, taking("b", 100, &["a"])];
-    assert_eq!(batches(&tasks, &of(1_000)), [["b"]]);
+    let tasks =
+        [Task { done: true, ..task_of_size("a", 100, &[]) }, task_of_size("b", 100, &["a"])];
+    assert_eq!(batches(&tasks, &terms_for(1_000)), [["b"]]);
 }
 
 #[test]
 fn what_must_stay_whole_is_warned_of_and_what_is_known_better_is_believed() {
-    let whole = Task { whole: true, ..about("w", &["a.rs", "b.rs", "c.rs"]) };
-    let plan = plan(&[whole, taking("t", 7, &[])], &of(3_000)).unwrap().plan;
+    let whole = Task { whole: true, ..task_with_files("w", &["a.rs", "b.rs", "c.rs"]) };
+    let plan = plan(&[whole, task_of_size("t", 7, &[])], &terms_for(3_000)).unwrap().plan;
     let told: Vec<_> = plan
         .pieces()
         .map(|piece| (piece.id.as_str(), piece.tokens, piece.warning.as_deref()))
@@ -105,7 +108,8 @@ fn files_count_with_their_weight_and_a_large_one_is_warned_of() {
     let weights = [("big.rs".to_owned(), 9_000), ("small.rs".to_owned(), 10)].into();
     let estimator = Estimator { weights, ..Estimator::default() };
     let terms = PlanningTerms { available: 5_000, estimator, ..PlanningTerms::default() };
-    let plan = plan(&[about("t", &["small.rs", "big.rs", "new.rs"])], &terms).unwrap().plan;
+    let plan =
+        plan(&[task_with_files("t", &["small.rs", "big.rs", "new.rs"])], &terms).unwrap().plan;
     let told: Vec<_> = plan
         .pieces()
         .map(|piece| (&piece.files[..], piece.tokens, piece.warning.as_deref()))
@@ -134,7 +138,7 @@ fn files_that_belong_together_stay_together() {
         "core/src/b/part.rs",
     ];
     let parts = |terms: &PlanningTerms| -> Vec<Vec<String>> {
-        plan(&[about("t", &files)], terms)
+        plan(&[task_with_files("t", &files)], terms)
             .unwrap()
             .plan
             .pieces()
@@ -146,12 +150,12 @@ fn files_that_belong_together_stay_together() {
         ["core/src/b.rs", "core/src/b/part.rs"],
         ["core/src/a.rs", "core/tests/a.rs"],
     ];
-    assert_eq!(parts(&of(4_500)), expected);
+    assert_eq!(parts(&terms_for(4_500)), expected);
     let mut together = CoChanges::default();
     for _ in 0..5 {
-        together.count(&["web/page.ts", "core/src/a.rs"].map(str::to_owned));
+        together.add_commit(&["web/page.ts", "core/src/a.rs"].map(str::to_owned));
     }
-    let changed = parts(&PlanningTerms { together, ..of(4_500) });
+    let changed = parts(&PlanningTerms { together, ..terms_for(4_500) });
     assert!(
         changed.contains(&vec!["web/page.ts".to_owned(), "core/src/a.rs".to_owned()]),
         "{changed:?}"
@@ -160,8 +164,8 @@ fn files_that_belong_together_stay_together() {
 
 #[test]
 fn a_part_never_takes_the_name_of_a_task() {
-    let tasks = [about("t", &["a.rs", "b.rs"]), taking("t.1", 1_900, &[])];
-    let plan = plan(&tasks, &of(2_001)).unwrap().plan;
+    let tasks = [task_with_files("t", &["a.rs", "b.rs"]), task_of_size("t.1", 1_900, &[])];
+    let plan = plan(&tasks, &terms_for(2_001)).unwrap().plan;
     let mut ids: Vec<&str> = plan.pieces().map(|piece| piece.id.as_str()).collect();
     ids.sort_unstable();
     assert_eq!(ids, ["t.1", "t.2", "t.3"]);
@@ -172,25 +176,25 @@ fn impossible_tasks_are_named() {
     let named = |line, task: Task| Task { line: Some(line), ..task };
     assert_eq!(
         problem(&[
-            named(1, taking("a", 1, &["c"])),
-            taking("b", 1, &["a"]),
-            taking("c", 1, &["b"])
+            named(1, task_of_size("a", 1, &["c"])),
+            task_of_size("b", 1, &["a"]),
+            task_of_size("c", 1, &["b"])
         ]),
         "line 1: these tasks wait for one another: `a` before `b` before `c` before `a`"
     );
-    assert_eq!(problem(&[taking("a", 1, &["a"])]), "`a` waits for itself");
-    let mut parent = taking("p", 1, &[]);
-    parent.subtasks = vec![named(4, taking("q", 1, &["p"]))];
+    assert_eq!(problem(&[task_of_size("a", 1, &["a"])]), "`a` waits for itself");
+    let mut parent = task_of_size("p", 1, &[]);
+    parent.subtasks = vec![named(4, task_of_size("q", 1, &["p"]))];
     assert_eq!(problem(&[parent]), "line 4: `q` is after `p`, which it is a part of");
-    let mut parent = taking("p", 1, &["q"]);
-    parent.subtasks = vec![taking("q", 1, &[])];
+    let mut parent = task_of_size("p", 1, &["q"]);
+    parent.subtasks = vec![task_of_size("q", 1, &[])];
     assert_eq!(problem(&[parent]), "`p` is after `q`, which is a part of it");
     assert_eq!(
-        problem(&[taking("a", 1, &[]), named(3, taking("a", 1, &[]))]),
+        problem(&[task_of_size("a", 1, &[]), named(3, task_of_size("a", 1, &[]))]),
         "line 3: there are two tasks called `a`"
     );
     assert_eq!(
-        problem(&[named(2, taking("a", 1, &["z"]))]),
+        problem(&[named(2, task_of_size("a", 1, &["z"]))]),
         "line 2: `a` is after `z`, which no task is called"
     );
     assert_eq!(problem(&[task("a", " \n")]), "`a` does not say what is to be done");
@@ -200,16 +204,16 @@ fn impossible_tasks_are_named() {
 fn figures_beyond_reason_do_no_harm() {
     let tasks = [
         Task { estimated_files: Some(u64::MAX), ..task("a", "refactor") },
-        taking("b", u64::MAX, &[]),
-        taking("c", u64::MAX, &["b"]),
+        task_of_size("b", u64::MAX, &[]),
+        task_of_size("c", u64::MAX, &["b"]),
     ];
-    assert_eq!(batches(&tasks, &of(0)).len(), 3);
-    assert_eq!(batches(&tasks, &of(u64::MAX)).len(), 3);
+    assert_eq!(batches(&tasks, &terms_for(0)).len(), 3);
+    assert_eq!(batches(&tasks, &terms_for(u64::MAX)).len(), 3);
 }
 
 /// Replans these pieces after multiplying their estimates by `times`.
 #[track_caller]
-fn again(kept: &[Vec<Piece>], pieces: &[Piece], times: Tokens, available: Tokens) -> Plan {
+fn replan(kept: &[Vec<Piece>], pieces: &[Piece], times: Tokens, available: Tokens) -> Plan {
     fn grown(piece: &Piece, times: Tokens) -> Piece {
         let parts = piece.parts.iter().map(|part| grown(part, times)).collect();
         Piece { tokens: piece.tokens * times, parts, ..piece.clone() }
@@ -221,32 +225,33 @@ fn again(kept: &[Vec<Piece>], pieces: &[Piece], times: Tokens, available: Tokens
 
 #[test]
 fn pieces_that_are_left_are_packed_anew() {
-    let tasks = ["a", "b", "c"].map(|id| taking(id, 300, if id == "c" { &["a"] } else { &[] }));
-    let plan = plan(&tasks, &of(1_000)).unwrap().plan;
+    let tasks =
+        ["a", "b", "c"].map(|id| task_of_size(id, 300, if id == "c" { &["a"] } else { &[] }));
+    let plan = plan(&tasks, &terms_for(1_000)).unwrap().plan;
     let (kept, left): (Vec<Piece>, Vec<Piece>) =
         plan.pieces().cloned().partition(|piece| piece.id == "a");
-    let twice = again(&[kept], &left, 2, 1_000);
+    let twice = replan(&[kept], &left, 2, 1_000);
     assert_eq!(twice.batches.len(), 3, "what is kept comes first");
     assert!(twice.pieces().all(|piece| piece.warning.is_none()));
     assert_eq!(twice.pieces().last().unwrap().after, ["a"], "it may have failed");
-    let tight = again(&[], &left, 1, 200);
+    let tight = replan(&[], &left, 1, 200);
     assert!(tight.pieces().all(|piece| piece.warning.as_deref() == Some(TOO_LARGE)));
 }
 
 #[test]
 fn what_does_not_fit_any_more_is_split_by_its_files() {
-    let tasks = [about("t", &["a.rs", "b.rs", "c.rs"]), taking("u", 10, &["t"])];
-    let plan = plan(&tasks, &of(10_000)).unwrap().plan;
+    let tasks = [task_with_files("t", &["a.rs", "b.rs", "c.rs"]), task_of_size("u", 10, &["t"])];
+    let plan = plan(&tasks, &terms_for(10_000)).unwrap().plan;
     let pieces: Vec<Piece> = plan.pieces().cloned().collect();
     let done = Piece { id: "t.1".to_owned(), ..Piece::default() };
-    let again = again(&[vec![done]], &pieces, 2, 10_000);
+    let again = replan(&[vec![done]], &pieces, 2, 10_000);
     let told: Vec<_> =
         again.pieces().map(|piece| (piece.id.as_str(), piece.files.len(), piece.tokens)).collect();
     assert_eq!(told, [("t.1", 0, 0), ("t.2", 2, 8_002), ("t.3", 1, 4_002), ("u", 0, 20)]);
     assert_eq!(again.pieces().last().unwrap().after, ["t.2", "t.3"]);
     let parts = again.batches.concat();
     assert!(parts[1..3].iter().all(|piece| piece.of.as_deref() == Some("t")));
-    let smaller = self::again(&again.batches[..1], &parts[1..], 2, 9_000);
+    let smaller = self::replan(&again.batches[..1], &parts[1..], 2, 9_000);
     let ids: Vec<&str> = smaller.pieces().map(|piece| piece.id.as_str()).collect();
     assert_eq!(ids, ["t.1", "t.2.1", "t.2.2", "t.3", "u"]);
     assert!(smaller.batches[1].iter().all(|piece| piece.of.as_deref() == Some("t")));
@@ -254,13 +259,13 @@ fn what_does_not_fit_any_more_is_split_by_its_files() {
 
 #[test]
 fn what_does_not_fit_any_more_is_split_by_its_subtasks() {
-    let mut parent = taking("p", 900, &["first"]);
-    parent.subtasks = vec![taking("x", 400, &["y"]), taking("y", 300, &[])];
-    let tasks = [taking("first", 10, &[]), parent, taking("last", 10, &["p"])];
-    let plan = plan(&tasks, &of(1_000)).unwrap().plan;
+    let mut parent = task_of_size("p", 900, &["first"]);
+    parent.subtasks = vec![task_of_size("x", 400, &["y"]), task_of_size("y", 300, &[])];
+    let tasks = [task_of_size("first", 10, &[]), parent, task_of_size("last", 10, &["p"])];
+    let plan = plan(&tasks, &terms_for(1_000)).unwrap().plan;
     let ids = |plan: &Plan| -> Vec<String> { plan.pieces().map(|it| it.id.clone()).collect() };
     assert_eq!(ids(&plan), ["first", "p", "last"]);
-    let again = again(&plan.batches[..1], &plan.batches[1..].concat(), 2, 1_000);
+    let again = replan(&plan.batches[..1], &plan.batches[1..].concat(), 2, 1_000);
     assert_eq!(ids(&again), ["first", "y", "x", "last"]);
     let x = again.pieces().find(|piece| piece.id == "x").unwrap();
     assert_eq!(
@@ -273,11 +278,11 @@ fn what_does_not_fit_any_more_is_split_by_its_subtasks() {
 
 #[test]
 fn a_subtask_that_is_planned_apart_knows_what_it_is_for() {
-    let mut hull = about("hull", &["a.rs", "b.rs"]);
+    let mut hull = task_with_files("hull", &["a.rs", "b.rs"]);
     let mut ribs = task("ribs", "Mend the ribs");
-    ribs.subtasks = vec![about("rib", &["c.rs", "d.rs", "e.rs"]), task("beam", "look")];
+    ribs.subtasks = vec![task_with_files("rib", &["c.rs", "d.rs", "e.rs"]), task("beam", "look")];
     hull.subtasks = vec![ribs, Task { estimated_files: Some(1), ..task("keel", "look") }];
-    let plan = plan(&[hull], &of(4_050)).unwrap().plan;
+    let plan = plan(&[hull], &terms_for(4_050)).unwrap().plan;
     let mut told: Vec<_> = plan
         .pieces()
         .map(|piece| {
@@ -300,27 +305,27 @@ fn a_subtask_that_is_planned_apart_knows_what_it_is_for() {
 
 #[test]
 fn a_subtask_that_names_no_files_is_split_by_those_of_the_whole() {
-    let mut hull = about("hull", &["a.rs", "b.rs"]);
-    hull.subtasks = vec![task("keel", "look"), taking("mast", 100, &[])];
-    let plan = plan(&[hull.clone()], &of(3_000)).unwrap().plan;
+    let mut hull = task_with_files("hull", &["a.rs", "b.rs"]);
+    hull.subtasks = vec![task("keel", "look"), task_of_size("mast", 100, &[])];
+    let plan = plan(&[hull.clone()], &terms_for(3_000)).unwrap().plan;
     let told: Vec<_> = plan.pieces().map(|piece| (piece.id.as_str(), &piece.files[..])).collect();
     let [a, b] = ["a.rs", "b.rs"].map(str::to_owned);
     assert_eq!(told, [("keel.1", &[a][..]), ("mast", &[]), ("keel.2", &[b])]);
     assert!(plan.pieces().all(|piece| piece.warning.is_none() && piece.above[0].id == "hull"));
     // The result is the same if the piece turns out not to fit only later.
-    let whole = self::plan(&[hull], &of(4_004)).unwrap().plan;
+    let whole = self::plan(&[hull], &terms_for(4_004)).unwrap().plan;
     let pieces: Vec<Piece> = whole.pieces().cloned().collect();
     assert_eq!(pieces[0].id, "keel");
-    let later = again(&[], &pieces[..1], 2, 4_004);
+    let later = replan(&[], &pieces[..1], 2, 4_004);
     let told: Vec<_> = later.pieces().map(|piece| (piece.id.as_str(), piece.files.len())).collect();
     assert_eq!(told, [("keel.1", 1), ("keel.2", 1)]);
 }
 
 #[test]
 fn a_file_of_the_whole_that_makes_a_subtask_too_large_is_told() {
-    let mut hull = about("hull", &["a.rs"]);
-    hull.subtasks = vec![task("keel", "look"), taking("mast", 100, &[])];
-    let plan = plan(&[hull], &of(1_500)).unwrap().plan;
+    let mut hull = task_with_files("hull", &["a.rs"]);
+    hull.subtasks = vec![task("keel", "look"), task_of_size("mast", 100, &[])];
+    let plan = plan(&[hull], &terms_for(1_500)).unwrap().plan;
     let warnings: Vec<_> = plan.pieces().map(|piece| piece.warning.as_deref()).collect();
     let told = "Task may exceed context budget: it names no files, so that those of `hull` count";
     assert_eq!(warnings, [Some(told), None]);

@@ -50,7 +50,7 @@ impl RunBuilder {
     }
 
     /// Adds a finished session whose window grew by `grown` tokens.
-    pub(in crate::run) fn leg(mut self, job: u32, grown: Tokens) -> Self {
+    pub(in crate::run) fn session(mut self, job: u32, grown: Tokens) -> Self {
         let leg = LegBegun { job, leg: 1, attempt: 1, session: None, restore: None };
         self.0.push(What::LegBegun(leg));
         self.0.push(What::LegEnded(LegEnd {
@@ -67,22 +67,22 @@ impl RunBuilder {
         self
     }
 
-    pub(in crate::run) fn done(mut self, job: u32) -> Self {
+    pub(in crate::run) fn job_done(mut self, job: u32) -> Self {
         self.0.push(What::JobDone { job, checkpoint: Some(format!("c{job}")) });
         self
     }
 
-    pub(in crate::run) fn planned(mut self, plan: Plan, why: &str) -> Self {
+    pub(in crate::run) fn replanned(mut self, plan: Plan, why: &str) -> Self {
         self.0.push(What::Planned { plan, why: Some(why.to_owned()) });
         self
     }
 
-    fn failed(mut self, job: u32) -> Self {
+    fn job_failed(mut self, job: u32) -> Self {
         self.0.push(What::JobFailed { job, why: "exit code 1".to_owned() });
         self
     }
 
-    pub(in crate::run) fn run(self) -> Run {
+    pub(in crate::run) fn build(self) -> Run {
         let id = RunId::new("019a8f00-0000-7000-8000-0123456789ab").unwrap();
         let lines = self.0.into_iter().enumerate();
         Run::fold(id, lines.map(|(at, what)| Line { at: at as Millis, what })).unwrap()
@@ -90,21 +90,21 @@ impl RunBuilder {
 }
 
 /// Two batches: `c` depends on `a`, and `d` on `b`.
-fn story() -> RunBuilder {
+fn two_batches() -> RunBuilder {
     RunBuilder::new(vec![
         vec![piece("a", "fix", &[]), piece("b", "fix", &[])],
         vec![piece("c", "fix", &["a"]), piece("d", "fix", &["b"])],
     ])
 }
 
-fn next(run: &Run, per: SessionPer) -> Vec<(u32, u32, String)> {
+fn next_jobs_brief(run: &Run, per: SessionPer) -> Vec<(u32, u32, String)> {
     let told = |job: JobBegun| (job.job, job.batch.unwrap(), job.pieces.join(" "));
     next_jobs(run, per).into_iter().map(told).collect()
 }
 
 #[track_caller]
 fn check(story: RunBuilder, per: SessionPer, expected: &[(u32, u32, &str)]) {
-    let found = next(&story.run(), per);
+    let found = next_jobs_brief(&story.build(), per);
     let expected: Vec<_> =
         expected.iter().map(|(job, batch, ids)| (*job, *batch, (*ids).to_owned())).collect();
     assert_eq!(found, expected);
@@ -112,45 +112,52 @@ fn check(story: RunBuilder, per: SessionPer, expected: &[(u32, u32, &str)]) {
 
 #[test]
 fn batches_come_in_order_and_what_is_done_never_comes_again() {
-    check(story(), SessionPer::Batch, &[(1, 1, "a b")]);
-    check(story(), SessionPer::Task, &[(1, 1, "a"), (2, 1, "b")]);
-    check(story().job(1, 1, &["a", "b"], 20).done(1), SessionPer::Batch, &[(2, 2, "c d")]);
-    let all = story().job(1, 1, &["a", "b"], 20).done(1).job(2, 2, &["c", "d"], 20).done(2);
+    check(two_batches(), SessionPer::Batch, &[(1, 1, "a b")]);
+    check(two_batches(), SessionPer::Task, &[(1, 1, "a"), (2, 1, "b")]);
+    check(
+        two_batches().job(1, 1, &["a", "b"], 20).job_done(1),
+        SessionPer::Batch,
+        &[(2, 2, "c d")],
+    );
+    let all =
+        two_batches().job(1, 1, &["a", "b"], 20).job_done(1).job(2, 2, &["c", "d"], 20).job_done(2);
     check(all, SessionPer::Batch, &[]);
 }
 
 #[test]
 fn what_was_begun_is_gone_on_with_under_its_number() {
-    let begun = story().job(1, 1, &["a"], 10).job(2, 1, &["b"], 10).done(1);
+    let begun = two_batches().job(1, 1, &["a"], 10).job(2, 1, &["b"], 10).job_done(1);
     check(begun, SessionPer::Task, &[(2, 1, "b")]);
-    let begun = story().job(1, 1, &["a"], 10).done(1);
+    let begun = two_batches().job(1, 1, &["a"], 10).job_done(1);
     check(begun, SessionPer::Batch, &[(2, 1, "b")]);
 }
 
 #[test]
 fn what_was_begun_stays_together_whatever_sessions_are_begun_for_from_now_on() {
-    let begun = || story().job(1, 1, &["a", "b"], 20);
+    let begun = || two_batches().job(1, 1, &["a", "b"], 20);
     check(begun(), SessionPer::Task, &[(1, 1, "a b")]);
-    check(begun().done(1), SessionPer::Task, &[(2, 2, "c"), (3, 2, "d")]);
-    let begun = story().job(1, 1, &["a"], 10);
+    check(begun().job_done(1), SessionPer::Task, &[(2, 2, "c"), (3, 2, "d")]);
+    let begun = two_batches().job(1, 1, &["a"], 10);
     check(begun, SessionPer::Batch, &[(1, 1, "a"), (2, 1, "b")]);
 }
 
 #[test]
 fn what_comes_after_a_failure_is_left_and_the_rest_is_done() {
-    let failed = story().job(1, 1, &["a"], 10).failed(1).job(2, 1, &["b"], 10).done(2);
+    let failed =
+        two_batches().job(1, 1, &["a"], 10).job_failed(1).job(2, 1, &["b"], 10).job_done(2);
     check(failed, SessionPer::Task, &[(3, 2, "d")]);
 }
 
 #[test]
 fn what_has_failed_can_be_begun_again() {
-    let again = story().job(1, 1, &["a", "b"], 20).failed(1).job(1, 1, &["a", "b"], 20);
+    let again = two_batches().job(1, 1, &["a", "b"], 20).job_failed(1).job(1, 1, &["a", "b"], 20);
     check(again, SessionPer::Batch, &[(1, 1, "a b")]);
 }
 
 #[test]
 fn what_is_done_and_what_is_left_is_told_in_order() {
-    let run = story().job(1, 1, &["a"], 10).job(2, 1, &["b"], 10).done(2).done(1).run();
+    let run =
+        two_batches().job(1, 1, &["a"], 10).job(2, 1, &["b"], 10).job_done(2).job_done(1).build();
     let ids = |pieces: Vec<&Piece>| pieces.iter().map(|piece| piece.id.clone()).collect::<String>();
     assert_eq!(
         (ids(run.done_pieces()), ids(run.open_pieces())),
@@ -162,15 +169,15 @@ fn what_is_done_and_what_is_left_is_told_in_order() {
 #[test]
 fn pauses_double_up_to_a_while() {
     let base = Duration::from_secs(2);
-    let pauses = [1, 2, 3, 4, 100].map(|attempt| pause(base, attempt).as_secs());
+    let pauses = [1, 2, 3, 4, 100].map(|attempt| retry_pause(base, attempt).as_secs());
     assert_eq!(pauses, [2, 4, 8, 16, 300]);
-    assert_eq!(pause(Duration::ZERO, 9), Duration::ZERO);
+    assert_eq!(retry_pause(Duration::ZERO, 9), Duration::ZERO);
 }
 
 #[test]
 fn no_count_is_too_far_off() {
     let large = |id: &str| Piece { tokens: Tokens::MAX, ..piece(id, "fix", &[]) };
     let story = RunBuilder::new(vec![vec![large("a"), large("b")]]).job(u32::MAX, 9, &["c"], 1);
-    let jobs = next_jobs(&story.run(), SessionPer::Task);
+    let jobs = next_jobs(&story.build(), SessionPer::Task);
     assert_eq!(jobs.iter().map(|job| job.job).collect::<Vec<_>>(), [u32::MAX; 2]);
 }

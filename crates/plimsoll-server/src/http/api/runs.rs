@@ -7,7 +7,7 @@ use plimsoll_core::time::utc;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::paths::Paths;
 use plimsoll_engine::world::now;
-use plimsoll_runner::runner::printed;
+use plimsoll_runner::runner::output_files;
 use plimsoll_runner::runs;
 use plimsoll_store::Store;
 use serde::Serialize;
@@ -160,7 +160,7 @@ pub struct LegView {
 impl RunView {
     /// Describes the current state of a run.
     pub fn of(run: &Run) -> Self {
-        let standing = runs::standing(run);
+        let standing = runs::status(run);
         let (spent, progress) = (run.spent(active_until(run)), run.progress());
         Self {
             run: run.id.to_string(),
@@ -188,7 +188,7 @@ impl RunView {
 /// Returns the end of the time span a run has used: now while a runner is active, otherwise the
 /// last journal entry.
 pub(crate) fn active_until(run: &Run) -> Millis {
-    match runs::standing(run) {
+    match runs::status(run) {
         plimsoll_core::run::Standing::Running => now() as Millis,
         _ => run.until,
     }
@@ -240,7 +240,9 @@ impl JobView {
             estimate: begun.tokens,
             measured: job.measured(),
             checkpoint: job.told_by().map(str::to_owned),
-            last_words: runs::last_words(paths, run, job).map(|it| it.lines).unwrap_or_default(),
+            last_words: runs::failed_job_output(paths, run, job)
+                .map(|it| it.lines)
+                .unwrap_or_default(),
             legs: job.legs.iter().map(|leg| LegView::of(paths, run, leg)).collect(),
         }
     }
@@ -248,7 +250,7 @@ impl JobView {
 
 impl LegView {
     fn of(paths: &Paths, run: &RunId, leg: &Leg) -> Self {
-        let printed = printed(paths, run, leg.begun.job, leg.begun.leg);
+        let printed = output_files(paths, run, leg.begun.job, leg.begun.leg);
         let end = leg.end.as_ref().map(|(_, end)| end);
         Self {
             leg: leg.begun.leg,
@@ -323,5 +325,7 @@ pub(crate) fn find_run(app: &App, store: &mut Store, id: &RunId) -> Result<Run, 
 
 /// Reads new entries of the run journals into the store.
 pub(crate) fn ingest_runs(app: &App, store: &mut Store) -> Result<(), Problem> {
-    runs::take_in(&app.world.paths, store).map(drop).map_err(|error| app.internal_error(&error))
+    runs::import_journals(&app.world.paths, store)
+        .map(drop)
+        .map_err(|error| app.internal_error(&error))
 }

@@ -73,7 +73,7 @@ fn learned(world: &World, ui: &Ui) -> Calibration {
     let progress = |done, of| ui.progress("reading transcripts", done, of);
     let learned = ingest::mended(world, ui, || {
         let mut ingester = Ingester::open(world, PATIENCE, None)?;
-        calibration::learn(world, &mut ingester.store, progress)
+        calibration::calibrate(world, &mut ingester.store, progress)
     });
     learned.unwrap_or_else(|error| {
         ui.warn(&format!("past work cannot be learned from: {error:#}"));

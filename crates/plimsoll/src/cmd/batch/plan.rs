@@ -21,7 +21,7 @@ use crate::ingest;
 use crate::layout::{COLUMNS, fit};
 use crate::past::counted;
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, plain, thousands};
+use crate::ui::{Ui, plain, shell_quoted, thousands};
 
 /// Show which work fits into which session
 ///
@@ -113,8 +113,13 @@ fn planned(
             .with_context(|| format!("could not plan `{}`", file.display()))
             .hint("say what a batch may hold: add `--available 50000`");
     }
-    let (terms, warnings) =
-        task_files::terms(project, tasks, available, learned.factors(), known.model.as_deref());
+    let (terms, warnings) = task_files::planning_terms(
+        project,
+        tasks,
+        available,
+        learned.factors(),
+        known.model.as_deref(),
+    );
     warnings.iter().for_each(|warning| ui.warn(warning));
     batch::plan(tasks, &terms)
         .with_context(|| format!("could not plan `{}`", file.display()))
@@ -131,12 +136,12 @@ pub(super) fn read(project: &Path, file: &Path) -> anyhow::Result<Vec<Task>> {
     };
     let hint = match text.as_ref().map_err(io::Error::kind) {
         Err(io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
-            format!("run `ls -l {}` to see whether it is there", pasted(file))
+            format!("run `ls -l {}` to see whether it is there", shell_quoted(file))
         }
         _ => "run `plimsoll batch plan --help` to see what a task file looks like".to_owned(),
     };
     let text = text.with_context(|| format!("could not read `{}`", file.display())).hint(hint)?;
-    task_files::tasks(project, &file.to_string_lossy(), &text)
+    task_files::parse_tasks(project, &file.to_string_lossy(), &text)
         .with_context(|| format!("could not read the tasks of `{}`", file.display()))
         .hint(SEE_HELP)
 }
@@ -274,7 +279,9 @@ fn room(known: &SessionRoom) -> String {
 
 /// Which kinds of tasks of this plan past work has taught to estimate.
 fn calibrated(ui: &Ui, learned: &Calibration, plan: &Plan) -> String {
-    let used = learned.used().filter(|(kind, _)| plan.pieces().any(|it| is_calibrated(it, *kind)));
+    let used = learned
+        .factors_in_use()
+        .filter(|(kind, _)| plan.pieces().any(|it| is_calibrated(it, *kind)));
     let used: Vec<String> = used.map(|(kind, factor)| format!("{kind} ×{factor:.2}")).collect();
     match used.is_empty() {
         true => String::new(),

@@ -151,7 +151,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let news = |news: runner::JobNews<'_>| shown.tell(news);
     let ended = conductor.carry_out_plan(&PlanOptions {
         pace,
-        pause: runner::usual_pause(world),
+        pause: runner::default_pause(world),
         news: &news,
     });
     shown.wipe();
@@ -206,7 +206,7 @@ fn check_at_once(args: &Args) -> anyhow::Result<()> {
                  the other"
             );
             let hint = "with `--session task` the tasks of a batch run at once";
-            report::with_code(2, Err(error).hint(hint))
+            report::fail_with(2, Err(error).hint(hint))
         }
         _ => Ok(()),
     }
@@ -219,7 +219,7 @@ fn warn(ui: &Ui, conductor: &Runner<'_>, pace: Pace, settings: &BatchSettings) {
     if let Some(sentence) = settings.contradiction().filter(|_| is_in_vain) {
         ui.warn(sentence);
     }
-    if run.begun.limits.tokens.is_some() && !conductor.measures() {
+    if run.begun.limits.tokens.is_some() && !conductor.can_measure() {
         ui.warn(
             "nobody can count what this agent puts into its windows: the limit of tokens does not end \
              the run; `--max-sessions` and `--max-time` do",
@@ -272,7 +272,7 @@ fn agent(world: &World, args: &Args, settings: &BatchSettings) -> anyhow::Result
         None => settings.command.clone(),
     };
     let line = line(&command);
-    let agent = AgentCommand::of_plan(world, command);
+    let agent = AgentCommand::for_plan(world, command);
     let hint = match &agent {
         Err(AgentCommandError::NotExecutable(program)) => made_executable(program),
         _ => "run `plimsoll batch run --help` to see what an agent's command may be".to_owned(),
@@ -332,7 +332,7 @@ fn end(ui: &Ui, run: &Run, outcome: Outcome) -> anyhow::Result<()> {
         Outcome::Done => return Ok(()),
         Outcome::Interrupted { signal } => {
             ui.warn(&format!("interrupted; `{resume}` goes on"));
-            return report::ends_as(u8::try_from(128 + signal).unwrap_or(1));
+            return report::exit_with(u8::try_from(128 + signal).unwrap_or(1));
         }
         Outcome::Failed { .. } => {
             let name = run.id.short();

@@ -54,7 +54,8 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     if args.calibration {
         return calibration::run(world, ui, &mut store, args.json);
     }
-    runs::take_in(&world.paths, &mut store).context("could not take in the journals of runs")?;
+    runs::import_journals(&world.paths, &mut store)
+        .context("could not take in the journals of runs")?;
     match &args.run {
         Some(name) => show(world, ui, &named(&store, name)?, args.json),
         None => {
@@ -67,7 +68,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 
 /// The store, waiting a little for others.
 fn open(world: &World, ui: &Ui) -> anyhow::Result<Store> {
-    let data = ui::pasted(&world.paths.data);
+    let data = ui::shell_quoted(&world.paths.data);
     let opened = ingest::mended(world, ui, || Ingester::open(world, super::PATIENCE, None));
     let store = opened.map(|ingester| ingester.store);
     store.hint(format!("run `ls -l {data}` to see whether it can be written"))

@@ -7,7 +7,7 @@ use plimsoll_extract::board::Message;
 
 use super::show_in_projects;
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted};
+use crate::ui::{Ui, shell_quoted};
 
 /// Say that messages are handled
 ///
@@ -28,9 +28,10 @@ pub(crate) struct Args {
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let posted = board::list(&world.paths);
-    let posted = posted
-        .context("could not read the board")
-        .hint(format!("run `ls -la {}` to see who may read it", pasted(&world.paths.board())))?;
+    let posted = posted.context("could not read the board").hint(format!(
+        "run `ls -la {}` to see who may read it",
+        shell_quoted(&world.paths.board())
+    ))?;
     let meant = args.id.iter().map(|id| named(&posted, id)).collect::<anyhow::Result<Vec<_>>>()?;
     for message in &meant {
         board::acknowledge(&world.paths, &message.to, std::slice::from_ref(&message.id))

@@ -10,7 +10,7 @@ use plimsoll_engine::world::World;
 
 use super::{left, stretch, who, whole};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, short_path};
+use crate::ui::{Ui, shell_quoted, short_path};
 
 /// Say that you work on a path, so that others keep off it
 ///
@@ -45,7 +45,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
             NotClaimed::Io(_) => {
                 format!(
                     "run `ls -ld {}` to see whether it can be written",
-                    pasted(&world.paths.data)
+                    shell_quoted(&world.paths.data)
                 )
             }
         };

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{age, called, left, said, show_in_projects};
 use crate::layout::{COLUMNS, fit};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, short_path};
+use crate::ui::{Ui, shell_quoted, short_path};
 
 /// List what waits on the board, and who works on what
 ///
@@ -47,7 +47,8 @@ struct MessageView<'a> {
 }
 
 pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
-    let hint = format!("run `ls -la {}` to see who may read it", pasted(&world.paths.board()));
+    let hint =
+        format!("run `ls -la {}` to see who may read it", shell_quoted(&world.paths.board()));
     let removed = board::tidy(&world.paths).context("could not tidy the board").hint(&hint)?;
     show_in_projects(world, ui, &removed);
     let posted = board::list(&world.paths).context("could not read the board").hint(&hint)?;

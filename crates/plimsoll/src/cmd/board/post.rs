@@ -14,7 +14,7 @@ use plimsoll_server::team::{self, RemoteSession, TeamError};
 
 use super::{SEE_ALL, show_in_projects, stretch, who};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted};
+use crate::ui::{Ui, shell_quoted};
 
 /// Leave a message for a session, a project or everybody
 ///
@@ -58,7 +58,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let posted = board::post(&world.paths, new, Lasting::Crash);
     let posted = posted.context("could not post the message").hint(format!(
         "run `ls -ld {}` to see whether it can be written",
-        pasted(&world.paths.data)
+        shell_quoted(&world.paths.data)
     ))?;
     show_in_projects(world, ui, &posted);
     if goes {

@@ -10,7 +10,7 @@ use plimsoll_server::team;
 
 use super::{left, who, whole};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted, short_path};
+use crate::ui::{Ui, shell_quoted, short_path};
 
 /// Give up a claim on a path
 ///
@@ -47,12 +47,12 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
             NotReleased::NotYours(held) => format!(
                 "it runs out in {}; `plimsoll board release --force {}` ends it now",
                 duration(left(held.until)),
-                pasted(&args.path)
+                shell_quoted(&args.path)
             ),
             NotReleased::Io(_) => {
                 format!(
                     "run `ls -ld {}` to see whether it can be written",
-                    pasted(&world.paths.data)
+                    shell_quoted(&world.paths.data)
                 )
             }
         };

@@ -10,7 +10,7 @@ use plimsoll_extract::board::Message;
 
 use super::{called, said, session, stretch};
 use crate::report::HintExt;
-use crate::ui::{Ui, pasted};
+use crate::ui::{Ui, shell_quoted};
 
 /// Take what waits for a session, to handle it by hand
 ///
@@ -40,7 +40,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let inbox = world.paths.inbox(&session);
     let taken = taken
         .context("could not take the messages")
-        .hint(format!("run `ls -la {}` to see who may", pasted(&inbox)))?;
+        .hint(format!("run `ls -la {}` to see who may", shell_quoted(&inbox)))?;
     if args.json {
         return ui.print_json(&taken);
     }

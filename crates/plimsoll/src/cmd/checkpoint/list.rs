@@ -50,7 +50,7 @@ fn text(ui: &Ui, listed: &Listed, now: Millis) -> String {
     let standing = ui::plain(&standing(listed));
     let _ = match listed.is_own() {
         true => writeln!(text, "  {}", fit(&[ui::plain(&listed.summary)], COLUMNS - 2)),
-        false if listed.verdict.is_fine() => writeln!(text, "  {}", ui.yellow(&standing)),
+        false if listed.verdict.is_valid() => writeln!(text, "  {}", ui.yellow(&standing)),
         false => writeln!(text, "  {}", ui.red(&standing)),
     };
     text

@@ -46,7 +46,7 @@ pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     if checkpoints.is_empty() {
         ui.warn("there is nothing to verify yet");
     }
-    let bad = checkpoints.iter().filter(|listed| !listed.verdict.is_fine()).count();
+    let bad = checkpoints.iter().filter(|listed| !listed.verdict.is_valid()).count();
     match (bad, checkpoints.len()) {
         (0, _) => Ok(()),
         (1, 1) => Err(anyhow::anyhow!("the checkpoint is not as it should be")),
@@ -68,7 +68,7 @@ fn text(world: &World, ui: &Ui, listed: &Listed) -> String {
     let path = ui::short_path(&listed.path, &world.paths.home);
     let mark = match listed.is_own() {
         true => ui.green("✓"),
-        false if listed.verdict.is_fine() => ui.yellow("!"),
+        false if listed.verdict.is_valid() => ui.yellow("!"),
         false => ui.red("✗"),
     };
     format!("{mark} {path}\n  {}\n", standing(listed))

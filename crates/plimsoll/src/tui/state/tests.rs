@@ -53,9 +53,9 @@ pub(crate) fn sealed(mut session: DashboardSession, name: &str, created: i64) ->
 }
 
 /// Three sessions: half full, nearly full, nearly empty.
-fn fleet() -> DashboardState {
+fn sample_state() -> DashboardState {
     let mut state = DashboardState::default();
-    state.take(vec![
+    state.set_sessions(vec![
         sealed(session("half", "pumps", 100_000), "one", 5),
         with_subagents(session("full", "harbour", 160_000), &["a1", "b2"]),
         sealed(session("light", "ledger", 10_000), "two", 3),
@@ -64,15 +64,15 @@ fn fleet() -> DashboardState {
 }
 
 fn names(state: &DashboardState) -> Vec<String> {
-    state.rows().iter().map(|row| row.owner()).map(named).collect()
+    state.rows().iter().map(|row| row.owner()).map(owner_name).collect()
 }
 
-fn named(owner: Owner) -> String {
+fn owner_name(owner: Owner) -> String {
     owner.subagent.unwrap_or(owner.session).to_string()
 }
 
 fn selected(state: &DashboardState) -> String {
-    state.selected_at().map(|at| names(state)[at].clone()).unwrap_or_default()
+    state.selected_index().map(|at| names(state)[at].clone()).unwrap_or_default()
 }
 
 /// Presses the keys of a string and returns the action of the last one.
@@ -92,7 +92,7 @@ fn press(state: &mut DashboardState, keys: &str) -> KeyAction {
 
 #[test]
 fn the_fullest_comes_first_and_s_sorts_otherwise() {
-    let mut state = fleet();
+    let mut state = sample_state();
     assert_eq!(names(&state), ["full", "half", "light"]);
     press(&mut state, "r");
     assert_eq!(names(&state), ["light", "half", "full"]);
@@ -115,27 +115,27 @@ fn list<const N: usize>(names: [&str; N]) -> Vec<String> {
 fn those_who_work_come_before_those_who_are_gone() {
     let mut state = DashboardState::default();
     let over = DashboardSession { phase: SessionPhase::Over, ..session("gone", "ledger", 190_000) };
-    state.take(vec![over, session("here", "pumps", 10_000)]);
+    state.set_sessions(vec![over, session("here", "pumps", 10_000)]);
     assert_eq!(names(&state), ["here", "gone"]);
 }
 
 #[test]
 fn the_user_stays_on_a_session_wherever_it_goes() {
-    let mut state = fleet();
+    let mut state = sample_state();
     assert_eq!(selected(&state), "full");
     press(&mut state, "j");
     assert_eq!(selected(&state), "half");
-    state.take(vec![session("half", "pumps", 190_000), session("full", "harbour", 20_000)]);
+    state.set_sessions(vec![session("half", "pumps", 190_000), session("full", "harbour", 20_000)]);
     assert_eq!((selected(&state), names(&state)), ("half".to_owned(), list(["half", "full"])));
-    state.take(vec![session("new", "pumps", 1), session("full", "harbour", 20_000)]);
+    state.set_sessions(vec![session("new", "pumps", 1), session("full", "harbour", 20_000)]);
     assert_eq!(selected(&state), "full", "its place is taken by the next");
-    state.take(Vec::new());
+    state.set_sessions(Vec::new());
     assert_eq!((selected(&state), press(&mut state, "c")), (String::new(), KeyAction::Stay));
 }
 
 #[test]
 fn rows_end_where_the_list_ends() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, "kkk");
     assert_eq!(selected(&state), "full");
     press(&mut state, "G");
@@ -148,7 +148,7 @@ fn rows_end_where_the_list_ends() {
 
 #[test]
 fn subagents_are_folded_until_they_are_asked_for() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, " jj");
     assert_eq!(names(&state), ["full", "a1", "b2", "half", "light"]);
     assert_eq!(selected(&state), "b2");
@@ -163,7 +163,7 @@ fn subagents_are_folded_until_they_are_asked_for() {
 
 #[test]
 fn what_is_typed_after_a_slash_filters_and_escape_drops_it() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, "j/LEDq");
     assert_eq!(names(&state), Vec::<String>::new());
     press(&mut state, "\x08");
@@ -178,7 +178,7 @@ fn what_is_typed_after_a_slash_filters_and_escape_drops_it() {
 
 #[test]
 fn escape_closes_what_is_open_and_then_quits() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, "\n");
     assert_eq!(state.pane, Some(Pane::Detail));
     press(&mut state, "?");
@@ -193,14 +193,14 @@ fn escape_closes_what_is_open_and_then_quits() {
 
 #[test]
 fn the_criteria_are_looked_at_when_they_are_opened() {
-    let mut state = fleet();
+    let mut state = sample_state();
     assert_eq!((press(&mut state, "i"), state.pane), (KeyAction::Look, Some(Pane::Criteria)));
     assert_eq!((press(&mut state, "i"), state.pane), (KeyAction::Stay, None));
 }
 
 #[test]
 fn acts_are_of_the_session_the_user_is_on() {
-    let mut state = fleet();
+    let mut state = sample_state();
     assert_eq!(press(&mut state, "y"), KeyAction::Copy(id("full")));
     assert_eq!(press(&mut state, "o"), KeyAction::Stay);
     assert!(state.told.as_ref().unwrap().contains("no checkpoint"), "{:?}", state.told);
@@ -210,17 +210,17 @@ fn acts_are_of_the_session_the_user_is_on() {
 
 #[test]
 fn a_checkpoint_is_asked_for_once_and_only_when_it_is_to_be_seen() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, "j");
-    assert_eq!(state.missing(), None);
+    assert_eq!(state.request_missing_text(), None);
     press(&mut state, "\n");
-    assert_eq!(state.missing(), Some((id("half"), "one".to_owned())));
-    assert_eq!(state.missing(), None);
+    assert_eq!(state.request_missing_text(), Some((id("half"), "one".to_owned())));
+    assert_eq!(state.request_missing_text(), None);
     press(&mut state, "j");
-    assert_eq!(state.missing(), Some((id("light"), "two".to_owned())));
-    state.take_text("one", vec!["late".to_owned()]);
+    assert_eq!(state.request_missing_text(), Some((id("light"), "two".to_owned())));
+    state.set_checkpoint_text("one", vec!["late".to_owned()]);
     assert_eq!(state.checkpoint, Some(("two".to_owned(), Vec::new())));
-    state.take_text("two", vec!["line".to_owned(); 25]);
+    state.set_checkpoint_text("two", vec!["line".to_owned(); 25]);
     for _ in 0..5 {
         state.press(Key::PageDown);
     }

@@ -30,7 +30,7 @@ pub(super) fn draw(
     now: Millis,
 ) {
     let Some(session) = state.session() else { return };
-    let facts = told(theme, session, area.width.into(), now);
+    let facts = facts(theme, session, area.width.into(), now);
     let rows = Constraint::Length(facts.height() as u16);
     let [above, rest] = Layout::vertical([rows, Constraint::Min(0)]).areas(area);
     frame.render_widget(facts, above);
@@ -45,12 +45,12 @@ pub(super) fn draw(
             Layout::vertical([curve, Constraint::Min(0)]).areas::<2>(rest).into()
         }
     };
-    frame.render_widget(picture(theme, session, curve, now), curve);
+    frame.render_widget(draw_curve(theme, session, curve, now), curve);
     frame.render_widget(checkpoint(theme, state, session), text);
 }
 
 /// Returns the lines of facts above the curve.
-fn told(theme: Theme, session: &DashboardSession, columns: usize, now: Millis) -> Text<'static> {
+fn facts(theme: Theme, session: &DashboardSession, columns: usize, now: Millis) -> Text<'static> {
     let load = &session.load;
     let compacts = load.trigger.map(|trigger| format!("compacts at {}", thousands(trigger)));
     let first = [
@@ -93,7 +93,7 @@ fn claims(session: &DashboardSession) -> Vec<String> {
 }
 
 /// Draws the curve with its axes. Marks compactions and the last checkpoint.
-fn picture(
+fn draw_curve(
     theme: Theme,
     session: &DashboardSession,
     area: Rect,

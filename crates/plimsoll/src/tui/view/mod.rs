@@ -74,7 +74,7 @@ impl DashboardView {
             Layout::vertical([rows[0], rows[1], Constraint::Min(0), rows[2]]).areas(frame.area());
         frame.render_widget(header(self.theme, state, head.width.into()), head);
         frame.render_widget(Paragraph::new(runs), runs_at);
-        let (list, pane) = halves(state, body);
+        let (list, pane) = split_area(state, body);
         if list.height > 0 {
             table::draw(frame, list, self, state, now);
         }
@@ -89,7 +89,7 @@ impl DashboardView {
 }
 
 /// Divides the area between list and pane. Hides the list if there is no room for both.
-fn halves(state: &DashboardState, body: Rect) -> (Rect, Rect) {
+fn split_area(state: &DashboardState, body: Rect) -> (Rect, Rect) {
     if state.pane.is_none() {
         return (body, Rect::default());
     }

@@ -44,7 +44,7 @@ fn line(state: &DashboardState, run: &Run, columns: usize, now: Millis) -> Strin
     let parts = [
         format!("▸ {}", run.id.short()),
         format!("{} of {} done", progress.done, progress.of),
-        named(&at_work).unwrap_or_else(counted),
+        working_sessions(&at_work).unwrap_or_else(counted),
         tokens.map(short_tokens).unwrap_or_default(),
         duration(spent.seconds),
         plain(&run.begun.title),
@@ -53,7 +53,7 @@ fn line(state: &DashboardState, run: &Run, columns: usize, now: Millis) -> Strin
 }
 
 /// Names the sessions that are working right now; `None` if there are none.
-fn named(at_work: &[&SessionId]) -> Option<String> {
+fn working_sessions(at_work: &[&SessionId]) -> Option<String> {
     let some = at_work.iter().take(NAMED).map(|session| short(session.as_str()));
     let some = some.collect::<Vec<_>>().join(" ");
     match at_work.len() {

@@ -44,7 +44,7 @@ const COLUMNS: [(Column, &str, u16, u16, u8); 9] = [
 const GROWS: [Column; 4] = [Column::Project, Column::Gauge, Column::Trend, Column::Model];
 
 /// Returns the columns that fit, with their widths.
-fn columns(width: u16) -> Vec<(Column, &'static str, u16)> {
+fn fitting_columns(width: u16) -> Vec<(Column, &'static str, u16)> {
     let mut by_worth = COLUMNS;
     by_worth.sort_by_key(|(.., worth)| *worth);
     let mut left = width;
@@ -84,13 +84,13 @@ pub(super) fn draw(
         frame.render_widget(Paragraph::new(text).wrap(Default::default()), area);
         return;
     }
-    let (theme, columns) = (picture.theme, columns(area.width));
+    let (theme, columns) = (picture.theme, fitting_columns(area.width));
     let title =
-        |(column, title, _): &(Column, &'static str, u16)| aligned(*column, title.to_string());
+        |(column, title, _): &(Column, &'static str, u16)| align(*column, title.to_string());
     let titles = TableRow::new(columns.iter().map(title)).style(theme.dim());
     let line = |row: &ListRow<'_>| {
         let cells = columns.iter().map(|(column, _, width)| {
-            aligned(*column, cell(theme, state, row, *column, (*width).into(), now))
+            align(*column, cell(theme, state, row, *column, (*width).into(), now))
         });
         TableRow::new(cells.collect::<Vec<_>>())
     };
@@ -99,12 +99,12 @@ pub(super) fn draw(
         .header(titles)
         .column_spacing(1)
         .row_highlight_style(theme.selected());
-    picture.table.select(state.selected_at());
+    picture.table.select(state.selected_index());
     frame.render_stateful_widget(table, area, &mut picture.table);
 }
 
 /// Aligns numbers right and text left.
-fn aligned<'a>(column: Column, content: impl Into<Text<'a>>) -> Cell<'a> {
+fn align<'a>(column: Column, content: impl Into<Text<'a>>) -> Cell<'a> {
     let text = content.into();
     let is_figure =
         matches!(column, Column::Share | Column::Left | Column::Ahead | Column::Checkpoint);
@@ -141,8 +141,8 @@ fn cell(
             let level = load.trigger.unwrap_or(load.window);
             Text::from(short_tokens(level.saturating_sub(load.used)))
         }
-        Column::Ahead => of_session(ahead),
-        Column::Checkpoint => of_session(sealed),
+        Column::Ahead => of_session(time_to_compaction),
+        Column::Checkpoint => of_session(checkpoint_age),
         Column::Project => {
             Text::from(session.map_or_else(String::new, |it| end(&it.project, width)))
         }
@@ -169,7 +169,7 @@ fn name(theme: Theme, state: &DashboardState, row: &ListRow<'_>) -> Text<'static
                 many => format!("+{many}"),
             };
             let name = Span::styled(format!("{:<8}", short(session.id.as_str())), theme.bold());
-            let of_run = if state.is_conducted(session) { "▸" } else { "" };
+            let of_run = if state.belongs_to_run(session) { "▸" } else { "" };
             Line::from(vec![Span::raw(mark), name, Span::raw(of_run), Span::raw(folded)]).into()
         }
     }
@@ -178,12 +178,12 @@ fn name(theme: Theme, state: &DashboardState, row: &ListRow<'_>) -> Text<'static
 /// Returns the percentage, with marks for an estimate and for a reached warning threshold.
 fn share(load: &WindowFill) -> String {
     let about = if load.is_estimated { "~" } else { "" };
-    let mark = if load.is_heavy() { "!" } else { " " };
+    let mark = if load.is_above_warning() { "!" } else { " " };
     format!("{about}{:.0}{mark}", load.percent())
 }
 
 /// Returns the forecast time until compaction.
-fn ahead(session: &DashboardSession, _: Millis) -> String {
+fn time_to_compaction(session: &DashboardSession, _: Millis) -> String {
     const FAR: f64 = 24.0 * 60.0;
     match session.forecast.minutes {
         Some(minutes) if minutes < FAR => duration((minutes * 60.0) as u64),
@@ -192,7 +192,7 @@ fn ahead(session: &DashboardSession, _: Millis) -> String {
 }
 
 /// Returns the age of the last checkpoint.
-fn sealed(session: &DashboardSession, now: Millis) -> String {
+fn checkpoint_age(session: &DashboardSession, now: Millis) -> String {
     session.checkpoint.as_ref().map_or_else(|| "never".to_owned(), |last| age(now, last.created))
 }
 
@@ -203,11 +203,12 @@ mod tests {
     #[test]
     fn a_narrow_terminal_has_fewer_columns_and_none_is_too_wide() {
         for width in 0..300 {
-            let columns = columns(width);
+            let columns = fitting_columns(width);
             let taken: u16 = columns.iter().map(|(.., width)| width + 1).sum();
             assert!(taken <= width.max(1), "{width}: {columns:?}");
         }
-        let names = |width| columns(width).iter().map(|(column, ..)| *column).collect::<Vec<_>>();
+        let names =
+            |width| fitting_columns(width).iter().map(|(column, ..)| *column).collect::<Vec<_>>();
         assert_eq!(names(20), [Column::Name, Column::Share]);
         assert!(!names(80).contains(&Column::Model));
         assert!(names(80).contains(&Column::Project));

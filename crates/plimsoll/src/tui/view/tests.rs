@@ -41,7 +41,7 @@ fn text(state: &DashboardState, columns: u16, rows: u16) -> String {
     text.replace(&clock(BEGUN), "00:00").replace(&clock(BEGUN + 39 * MINUTE), "00:39")
 }
 
-fn fleet() -> DashboardState {
+fn sample_state() -> DashboardState {
     let mut state = DashboardState::default();
     let curve: Vec<(Millis, u64)> =
         (0..40).map(|at| (BEGUN + at * MINUTE, 4_000 * at as u64 % 120_000 + 4_000)).collect();
@@ -50,7 +50,7 @@ fn fleet() -> DashboardState {
     full.forecast.turns = Some(3.0);
     full.compactions = vec![BEGUN + 30 * MINUTE];
     full.curve = curve;
-    state.take(vec![
+    state.set_sessions(vec![
         with_subagents(sealed(full, "2026-11-15-0558", NOW - 3 * MINUTE), &["a1b2c3d4e5f6"]),
         DashboardSession {
             phase: SessionPhase::Idle,
@@ -70,7 +70,7 @@ fn press(state: &mut DashboardState, key: Key) {
 
 #[test]
 fn all_sessions_are_seen_on_eighty_columns() {
-    insta::assert_snapshot!(text(&fleet(), 80, 7), @"
+    insta::assert_snapshot!(text(&sample_state(), 80, 7), @"
     plimsoll · 2 running of 3 sessions · by load
     SESSION      LOAD             % TREND     LEFT      AHEAD SEALED PROJECT
     ●5f2c1a90+1  ██████████│░   80! ▂▃▄▄▅▅▁▂    7k 1 h 17 min  3 min ~/harbour
@@ -100,9 +100,9 @@ fn run(session: &str) -> Run {
 
 #[test]
 fn runs_are_in_sight_and_their_sessions_are_marked() {
-    let mut state = fleet();
+    let mut state = sample_state();
     let members = [String::from("5f2c1a90-full")].into();
-    state.take_runs(vec![run("5f2c1a90-full")], members);
+    state.set_runs(vec![run("5f2c1a90-full")], members);
     insta::assert_snapshot!(text(&state, 80, 10), @"
     plimsoll · 2 running of 3 sessions · by load
     ▸ 456789ab · 1 of 2 done · in 5f2c1a90 · 160k · 22 h 50 min · Careen the hull
@@ -115,7 +115,7 @@ fn runs_are_in_sight_and_their_sessions_are_marked() {
 
     ? keys · q quit · ⏎ detail · / filter · s sort · c checkpoint · y copy resume
     ");
-    state.take_runs((0..5).map(|_| run("x")).collect(), Default::default());
+    state.set_runs((0..5).map(|_| run("x")).collect(), Default::default());
     let drawn = text(&state, 80, 12);
     assert_eq!(drawn.matches("▸ 456789ab").count(), 3);
     assert!(drawn.contains("  and 2 more runs"), "{drawn}");
@@ -124,7 +124,7 @@ fn runs_are_in_sight_and_their_sessions_are_marked() {
 
 #[test]
 fn a_wide_terminal_shows_more() {
-    insta::assert_snapshot!(text(&fleet(), 150, 5), @"
+    insta::assert_snapshot!(text(&sample_state(), 150, 5), @"
     plimsoll · 2 running of 3 sessions · by load
     SESSION      LOAD                               % TREND             LEFT      AHEAD SEALED PROJECT                                  MODEL
     ●5f2c1a90+1  ████████████████████████░│░░░░   80! ▁▁▂▂▃▃▄▄▅▅▁▁▂▂      7k 1 h 17 min  3 min ~/harbour                                opus-4-6
@@ -135,11 +135,11 @@ fn a_wide_terminal_shows_more() {
 
 #[test]
 fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, Key::Enter);
-    state.missing();
+    state.request_missing_text();
     let lines = ["## What Changed", "- [src/pump.rs:12] - it leaks no more"];
-    state.take_text("2026-11-15-0558", lines.map(str::to_owned).to_vec());
+    state.set_checkpoint_text("2026-11-15-0558", lines.map(str::to_owned).to_vec());
     insta::assert_snapshot!(text(&state, 80, 24), @"
     plimsoll · 2 running of 3 sessions · by load
     SESSION      LOAD             % TREND     LEFT      AHEAD SEALED PROJECT
@@ -182,7 +182,7 @@ fn who_works_on_what_is_seen_with_the_session() {
         claim("/home/ada/harbour/src", "5f2c1a90-full"),
         claim("/home/ada/harbour/docs", "ann"),
     ];
-    state.take(vec![own]);
+    state.set_sessions(vec![own]);
     press(&mut state, Key::Enter);
     let drawn = text(&state, 80, 24);
     assert!(drawn.contains("src is claimed by it · docs is claimed by ann"), "{drawn}");
@@ -190,7 +190,7 @@ fn who_works_on_what_is_seen_with_the_session() {
 
 #[test]
 fn the_criteria_are_a_key_away() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, Key::Character('i'));
     assert!(text(&state, 80, 24).contains("looking…"));
     state.criteria = Some(Criteria { days: 7, phantoms: 2, manual: 7, ..Criteria::default() });
@@ -201,7 +201,7 @@ fn the_criteria_are_a_key_away() {
 
 #[test]
 fn the_subagents_and_what_is_typed_are_seen() {
-    let mut state = fleet();
+    let mut state = sample_state();
     press(&mut state, Key::Character(' '));
     press(&mut state, Key::Character('/'));
     press(&mut state, Key::Character('h'));
@@ -219,18 +219,18 @@ fn the_subagents_and_what_is_typed_are_seen() {
 #[test]
 fn nothing_is_told_by_colour_alone() {
     let coloured = |has_colour| {
-        let terminal = picture(&fleet(), 80, 24, has_colour);
+        let terminal = picture(&sample_state(), 80, 24, has_colour);
         let cells = terminal.backend().buffer().content().to_vec();
         cells.into_iter().filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset).count()
     };
     assert_eq!(coloured(false), 0);
     assert!(coloured(true) > 20);
-    assert!(text(&fleet(), 80, 24).contains("80!"), "a full window is marked");
+    assert!(text(&sample_state(), 80, 24).contains("80!"), "a full window is marked");
 }
 
 #[test]
 fn no_size_is_too_small() {
-    let mut state = fleet();
+    let mut state = sample_state();
     for pane in ["", "\n", "?"] {
         if let Some(key) = pane.chars().next() {
             let enter = Key::Enter;

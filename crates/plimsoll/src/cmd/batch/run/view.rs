@@ -151,7 +151,8 @@ impl DryRun {
 
     /// Complains of a prompt that cannot be given to the agent.
     pub(super) fn check(&self, agent: &AgentCommand) -> anyhow::Result<()> {
-        let Some(session) = self.sessions.iter().find(|it| !agent.can_be_told(&it.prompt)) else {
+        let Some(session) = self.sessions.iter().find(|it| !agent.accepts_prompt(&it.prompt))
+        else {
             return Ok(());
         };
         let (length, most) = (thousands(session.prompt.len() as u64), LONGEST_WORD as u64);

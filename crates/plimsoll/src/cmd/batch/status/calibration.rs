@@ -13,7 +13,7 @@ use crate::ui::Ui;
 
 pub(super) fn run(world: &World, ui: &Ui, store: &mut Store, json: bool) -> anyhow::Result<()> {
     let progress = |done, of| ui.progress("reading transcripts", done, of);
-    let learned = calibration::learn(world, store, progress)?;
+    let learned = calibration::calibrate(world, store, progress)?;
     match json {
         true => ui.print_json(&View::of(&learned)),
         false => print(ui, &learned),
@@ -33,7 +33,7 @@ fn print(ui: &Ui, learned: &Calibration) -> anyhow::Result<()> {
         let kind = kind.word();
         match trial {
             None => {
-                let lacking = counted(fit.lacking() as u64, "more case", "more cases");
+                let lacking = counted(fit.missing_cases() as u64, "more case", "more cases");
                 writeln!(out, "{kind:<9}  {cases:>5}  {:>6}  {lacking} needed", "-")?;
             }
             Some(trial) => {
@@ -82,7 +82,7 @@ impl View {
         let kind = |fit: &KindCalibration| KindView {
             kind: fit.kind.word(),
             cases: fit.cases,
-            lacking: fit.lacking(),
+            lacking: fit.missing_cases(),
             factor: fit.trial.map(|trial| trial.factor),
             held_back: fit.trial.map(|trial| trial.held_back),
             formula_off: fit.trial.map(|trial| trial.formula_off),

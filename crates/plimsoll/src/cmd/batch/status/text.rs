@@ -11,7 +11,7 @@ use plimsoll_core::text::duration;
 use plimsoll_engine::checkpoint::Place;
 use plimsoll_engine::world::World;
 use plimsoll_runner::runner;
-use plimsoll_runner::runs::{self, standing};
+use plimsoll_runner::runs::{self, status};
 use plimsoll_server::RunView;
 
 use crate::layout::{self, COLUMNS, start};
@@ -23,7 +23,7 @@ const CELLS: usize = 16;
 
 /// A run in a few lines.
 pub(super) fn run(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
-    let (view, standing) = (RunView::of(run), standing(run));
+    let (view, standing) = (RunView::of(run), status(run));
     let name = ui.bold(run.id.short());
     writeln!(out, "{name}  {}  {}", state(ui, standing), plain(&view.title))?;
     let gauge = ui::gauge(view.done as Tokens, view.of as Tokens, None, CELLS);
@@ -153,10 +153,10 @@ fn took(job: &Job) -> String {
 fn printed(world: &World, ui: &Ui, out: &mut impl Write, run: &Run, job: &Job) -> io::Result<()> {
     let last = job.legs.last().map_or(0, |leg| leg.begun.leg);
     let short = |file: &Path| ui::short_path(file, &world.paths.home);
-    for file in runner::printed(&world.paths, &run.id, job.begun.job, last) {
+    for file in runner::output_files(&world.paths, &run.id, job.begun.job, last) {
         writeln!(out, "  {}", ui.dim(&short(&file)))?;
     }
-    let words = runs::last_words(&world.paths, &run.id, job).unwrap_or_default();
+    let words = runs::failed_job_output(&world.paths, &run.id, job).unwrap_or_default();
     words.lines.iter().try_for_each(|line| writeln!(out, "    {}", plain(line)))
 }
 
