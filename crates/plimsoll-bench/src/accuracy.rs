@@ -57,7 +57,7 @@ judge.run_cmd(list(judge.files_of(sys.argv[3:])), sys.argv[2], 1)
 
 /// Predicts one in `every` calls of the transcripts in `folder`, which also contains the evaluation
 /// script.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     stage: &BenchEnv,
     plimsoll: &Path,
     folder: &Path,
@@ -76,11 +76,11 @@ pub(crate) fn judge(
     let [fitted, other] = halves;
     for (name, chosen) in [(ALL, &all), ("the half fitted on", &fitted), ("the other half", &other)]
     {
-        let mut command = isolated(stage, &python);
+        let mut command = python_command(stage, &python);
         command.arg(&script).args(chosen).args(["--cmd", &measure, "--cmd-every", &every]);
         scores.push(score(name, &mut command)?);
     }
-    let mut command = isolated(stage, &python);
+    let mut command = python_command(stage, &python);
     command.args(["-c", AFTER_COMPACTION]).arg(eval).arg(&measure).args(all);
     scores.push(score(COMPACTED, &mut command)?);
     Ok(Accuracy { scores, missing: None })
@@ -88,7 +88,7 @@ pub(crate) fn judge(
 
 /// Builds a Python command with the stage's environment that writes no compiled files next to the
 /// script.
-fn isolated(stage: &BenchEnv, python: &Path) -> Command {
+fn python_command(stage: &BenchEnv, python: &Path) -> Command {
     let mut command = Command::new(python);
     command.arg("-B").env_clear().envs(stage.environment());
     command
@@ -182,7 +182,7 @@ impl PartResults for Accuracy {
         let error = |what: &str, percent: Option<f64>, limit: f64| {
             let gate = at_most(&format!("{what}, in percent,"), percent.unwrap_or(f64::NAN), limit);
             match self.missing {
-                Some(missing) => Gate::without(missing, gate.promise),
+                Some(missing) => Gate::not_judged(missing, gate.promise),
                 None => gate,
             }
         };

@@ -46,22 +46,22 @@ impl Bench {
     /// Runs a part and checks its gates.
     pub(crate) fn run(&self, part: Part) -> anyhow::Result<Section> {
         let plimsoll = &self.plimsoll;
-        report::note(part.title());
+        report::print_step(part.title());
         match part {
             Part::Hook => Section::of(part, &hook::time(self)?),
             Part::Accuracy => Section::of(part, &self.accuracy()?),
-            Part::Checkpoints => Section::of(part, &precompact::seal(self)?),
-            Part::Listing => Section::of(part, &listing::list(plimsoll)?),
-            Part::Saves => Section::of(part, &saves::restore(plimsoll)?),
-            Part::Commits => Section::of(part, &commits::commit(plimsoll)?),
-            Part::Dashboard => Section::of(part, &dashboard::paint(plimsoll)?),
-            Part::Watcher => Section::of(part, &watchers::watch(plimsoll, self.quick)?),
-            Part::Triggers => Section::of(part, &triggers::cross(plimsoll)?),
+            Part::Checkpoints => Section::of(part, &precompact::time_checkpoints(self)?),
+            Part::Listing => Section::of(part, &listing::time_listing(plimsoll)?),
+            Part::Saves => Section::of(part, &saves::time_restores(plimsoll)?),
+            Part::Commits => Section::of(part, &commits::time_commits(plimsoll)?),
+            Part::Dashboard => Section::of(part, &dashboard::time_dashboard(plimsoll)?),
+            Part::Watcher => Section::of(part, &watchers::time_watchers(plimsoll, self.quick)?),
+            Part::Triggers => Section::of(part, &triggers::time_crossings(plimsoll)?),
             Part::Server => Section::of(part, &self.serving()?),
-            Part::Team => Section::of(part, &team::open(plimsoll)?),
-            Part::Packing => Section::of(part, &packing::pack()?),
-            Part::Load => Section::of(part, &load::press(plimsoll, Pace::Full)?),
-            Part::Soak => Section::of(part, &load::press(plimsoll, Pace::Soak(self.minutes))?),
+            Part::Team => Section::of(part, &team::time_pages(plimsoll)?),
+            Part::Packing => Section::of(part, &packing::plan_all()?),
+            Part::Load => Section::of(part, &load::run_load(plimsoll, Pace::Full)?),
+            Part::Soak => Section::of(part, &load::run_load(plimsoll, Pace::Soak(self.minutes))?),
         }
     }
 
@@ -70,22 +70,27 @@ impl Bench {
         if let Some(stage) = self.stage.get() {
             return Ok(stage);
         }
-        report::note("writing transcripts");
-        let stage = BenchEnv::set()?;
+        report::print_step("writing transcripts");
+        let stage = BenchEnv::create()?;
         Ok(self.stage.get_or_init(|| stage))
     }
 
     /// Returns the no-op, the baseline of every ratio.
-    pub(crate) fn nothing(&self) -> Competitor {
+    pub(crate) fn noop_competitor(&self) -> Competitor {
         Competitor::new(competitors::NOOP, [&self.noop])
     }
 
     fn accuracy(&self) -> anyhow::Result<Accuracy> {
         let every = if self.quick { 50 } else { 10 };
-        accuracy::judge(self.stage()?, &self.plimsoll, &self.accuracy, every)
+        accuracy::evaluate(self.stage()?, &self.plimsoll, &self.accuracy, every)
     }
 
     fn serving(&self) -> anyhow::Result<ServerResults> {
-        server_comparison::serve(&self.plimsoll, self.python.as_deref(), &self.seeds, self.quick)
+        server_comparison::time_servers(
+            &self.plimsoll,
+            self.python.as_deref(),
+            &self.seeds,
+            self.quick,
+        )
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct GeneratedTranscript {
 
 impl BenchEnv {
     /// Writes the configuration, the project and all transcripts.
-    pub(crate) fn set() -> anyhow::Result<Self> {
+    pub(crate) fn create() -> anyhow::Result<Self> {
         let folder = TempDir::new().context("could not make a temporary folder")?;
         let mut stage = Self { folder, transcripts: Vec::new() };
         stage.write("home/.config/plimsoll/config.yaml", "lines: {warn: 80}\n")?;
@@ -53,7 +53,8 @@ impl BenchEnv {
             ("200 MB", whole(200_000_000)),
             ("trap", trap),
         ]) {
-            let transcript = stage.transcript(label, &GeneratorOptions { seed, ..options })?;
+            let transcript =
+                stage.write_transcript(label, &GeneratorOptions { seed, ..options })?;
             stage.transcripts.push(transcript);
         }
         Ok(stage)
@@ -76,7 +77,7 @@ impl BenchEnv {
     }
 
     /// Returns the transcript with this label.
-    pub(crate) fn labelled(&self, label: &str) -> anyhow::Result<&GeneratedTranscript> {
+    pub(crate) fn transcript_labelled(&self, label: &str) -> anyhow::Result<&GeneratedTranscript> {
         let found = self.transcripts.iter().find(|transcript| transcript.label == label);
         found.with_context(|| format!("no transcript of `{label}`"))
     }
@@ -97,7 +98,7 @@ impl BenchEnv {
         self.write(&name, &format!("{{{common},{}}}\n", event.fields()))
     }
 
-    fn transcript(
+    fn write_transcript(
         &self,
         label: &'static str,
         options: &GeneratorOptions,

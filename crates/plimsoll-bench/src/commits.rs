@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::gates::Gate;
 use crate::percentiles::Percentiles;
 use crate::section::PartResults;
-use crate::table::spreads;
+use crate::table::percentile_table;
 
 const ROUNDS: usize = 40;
 
@@ -26,13 +26,13 @@ pub(crate) struct CommitTimings {
 }
 
 /// Times commits in a temporary repository.
-pub(crate) fn commit(plimsoll: &Path) -> anyhow::Result<CommitTimings> {
+pub(crate) fn time_commits(plimsoll: &Path) -> anyhow::Result<CommitTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
-    let git = |arguments: &[&str]| timed(home.path(), Command::new("git").args(arguments));
+    let git = |arguments: &[&str]| run_timed(home.path(), Command::new("git").args(arguments));
     git(&["init", "-q"])?;
     git(&["config", "user.name", "A"])?;
     git(&["config", "user.email", "a@example.org"])?;
-    timed(home.path(), Command::new(plimsoll).args(["init", "--git", "--yes"]))?;
+    run_timed(home.path(), Command::new(plimsoll).args(["init", "--git", "--yes"]))?;
     let (mut with_hook, mut without, mut added) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let bare = git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "x", EMPTY])?;
@@ -49,7 +49,7 @@ const EMPTY: &str = "--allow-empty";
 
 /// Runs a command in `repository`, which is also its `HOME`, and returns the duration in
 /// milliseconds.
-fn timed(repository: &Path, command: &mut Command) -> anyhow::Result<f64> {
+fn run_timed(repository: &Path, command: &mut Command) -> anyhow::Result<f64> {
     command.current_dir(repository).env_clear().env("HOME", repository);
     command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -67,7 +67,7 @@ impl PartResults for CommitTimings {
         let CommitTimings { with_hook, without, added } = self;
         let rows =
             [("without the hook", without), ("with it", with_hook), ("the hook's part", added)];
-        spreads("`git commit`", rows)
+        percentile_table("`git commit`", rows)
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {

@@ -30,13 +30,13 @@ pub(crate) fn post_tool_use(size: &str) -> String {
 pub(crate) fn hooks(stage: &BenchEnv, plimsoll: &Path) -> anyhow::Result<Vec<Competitor>> {
     let hook = |name: String, event, transcript| {
         let hook = Competitor::new(name, [plimsoll.as_os_str(), "hook".as_ref()]);
-        anyhow::Ok(hook.reading(stage.payload(event, transcript)?))
+        anyhow::Ok(hook.with_stdin(stage.payload(event, transcript)?))
     };
     let mut hooks = Vec::new();
     for transcript in &stage.transcripts {
         hooks.push(hook(post_tool_use(transcript.label), Event::PostToolUse, transcript)?);
     }
-    let middle = stage.labelled("1 MB")?;
+    let middle = stage.transcript_labelled("1 MB")?;
     hooks.push(hook(PROMPT.to_owned(), Event::UserPromptSubmit, middle)?);
     hooks.push(hook(GUARD.to_owned(), Event::PreToolUse, middle)?);
     let mut off = hook(OFF.to_owned(), Event::PostToolUse, middle)?;
@@ -70,7 +70,7 @@ impl Seeds {
     }
 
     /// Returns the plimsoll rows that are compared with a seed.
-    pub(crate) fn rivals(&self) -> Vec<&str> {
+    pub(crate) fn counterparts(&self) -> Vec<&str> {
         self.present.iter().map(|seed| seed.rival.as_str()).collect()
     }
 
@@ -83,7 +83,7 @@ impl Seeds {
 
 /// Finds the seeds' hooks in `folder` without copying them.
 pub(crate) fn seeds(stage: &BenchEnv, folder: &Path) -> anyhow::Result<Seeds> {
-    let middle = stage.labelled("1 MB")?;
+    let middle = stage.transcript_labelled("1 MB")?;
     let prompt = stage.payload(Event::UserPromptSubmit, middle)?;
     let guard = stage.payload(Event::PreToolUse, middle)?;
     let (python, bash) = (python(), PathBuf::from("/bin/bash"));
@@ -101,9 +101,9 @@ pub(crate) fn seeds(stage: &BenchEnv, folder: &Path) -> anyhow::Result<Seeds> {
     monitor.argv.extend([middle.truth.prompt_tokens, WINDOW].map(|n| n.to_string().into()));
 
     let mut seeds = Seeds { present: Vec::new(), missing: Vec::new(), _server: server };
-    seeds.add(e2.reading(prompt), PROMPT);
-    seeds.add(shell.reading(guard.clone()), GUARD);
-    seeds.add(adr.reading(guard), GUARD);
+    seeds.add(e2.with_stdin(prompt), PROMPT);
+    seeds.add(shell.with_stdin(guard.clone()), GUARD);
+    seeds.add(adr.with_stdin(guard), GUARD);
     seeds.add(monitor, &post_tool_use("1 MB"));
     Ok(seeds)
 }

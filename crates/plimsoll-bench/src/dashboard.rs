@@ -15,8 +15,8 @@ use crate::gates::Gate;
 use crate::listing;
 use crate::percentiles::Percentiles;
 use crate::section::PartResults;
-use crate::serve_process::{ServeProcess, at_home};
-use crate::table::{spreads, titled};
+use crate::serve_process::{ServeProcess, command_in_home};
+use crate::table::{percentile_table, with_title};
 
 const SESSIONS: usize = 1_000;
 /// Number of sessions that are still active.
@@ -45,27 +45,27 @@ pub(crate) struct DashboardTimings {
 }
 
 /// Fills a store, serves it, and opens the page with the browser's cache disabled.
-pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<DashboardTimings> {
+pub(crate) fn time_dashboard(plimsoll: &Path) -> anyhow::Result<DashboardTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
-    listing::write(home.path(), SESSIONS, PROJECTS, &[BYTES])?;
-    rest(home.path())?;
-    take_in(plimsoll, home.path())?;
-    let server = ServeProcess::start(at_home(plimsoll, home.path()), &[])?;
+    listing::write_transcripts(home.path(), SESSIONS, PROJECTS, &[BYTES])?;
+    age_transcripts(home.path())?;
+    ingest(plimsoll, home.path())?;
+    let server = ServeProcess::start(command_in_home(plimsoll, home.path()), &[])?;
     let browser = Browser::start();
     browser.tell("Network.enable", &json!({}));
     browser.tell("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
     let url = format!("http://{}/", server.address);
-    settled(&browser, &url)?;
+    wait_for_all_sessions(&browser, &url)?;
     let (mut answer, mut paint, mut word) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = PageLoad::default();
     for _ in 0..ROUNDS {
-        last = open(&browser, &url)?;
+        last = load_page(&browser, &url)?;
         answer.push(last.answer_ms);
         paint.push(last.paint_ms);
     }
     // Not interleaved: the browser starts another process for a page of a different origin.
     for _ in 0..ROUNDS {
-        word.push(open(&browser, WORD)?.paint_ms);
+        word.push(load_page(&browser, WORD)?.paint_ms);
     }
     let [answer, paint, word] = [answer, paint, word].map(Percentiles::of);
     Ok(DashboardTimings {
@@ -80,7 +80,7 @@ pub(crate) fn paint(plimsoll: &Path) -> anyhow::Result<DashboardTimings> {
 
 /// Sets the modification time of all but [`RUNNING`] transcripts to a day ago, so that those
 /// sessions count as ended.
-fn rest(home: &Path) -> anyhow::Result<()> {
+fn age_transcripts(home: &Path) -> anyhow::Result<()> {
     let long_ago = SystemTime::now() - Duration::from_secs(86_400);
     let mut transcripts = Vec::new();
     for project in home.join(".claude/projects").read_dir()? {
@@ -94,7 +94,7 @@ fn rest(home: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn take_in(plimsoll: &Path, home: &Path) -> anyhow::Result<()> {
+fn ingest(plimsoll: &Path, home: &Path) -> anyhow::Result<()> {
     let mut command = Command::new(plimsoll);
     command.args(["status", "--all", "--json"]).env_clear().env("HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -104,7 +104,7 @@ fn take_in(plimsoll: &Path, home: &Path) -> anyhow::Result<()> {
 }
 
 /// Waits until the page counts all sessions.
-fn settled(browser: &Browser, url: &str) -> anyhow::Result<()> {
+fn wait_for_all_sessions(browser: &Browser, url: &str) -> anyhow::Result<()> {
     const COUNT: &str = "return [...document.querySelectorAll('h2 .count')]
         .reduce((sum, it) => sum + Number(it.textContent.replace(/[^0-9]/g, '')), 0)";
     let began = Instant::now();
@@ -128,7 +128,7 @@ struct PageLoad {
     bytes: u64,
 }
 
-fn open(browser: &Browser, url: &str) -> anyhow::Result<PageLoad> {
+fn load_page(browser: &Browser, url: &str) -> anyhow::Result<PageLoad> {
     const TOLD: &str = "const paint = performance.getEntriesByName('first-contentful-paint')[0];
         const page = performance.getEntriesByType('navigation')[0];
         return paint && [page.responseEnd - page.requestStart, paint.startTime,
@@ -158,7 +158,7 @@ impl PartResults for DashboardTimings {
             ("first contentful paint", paint),
             ("… of a page that is one word", word),
         ];
-        titled(&title, &spreads("headless Chromium", rows))
+        with_title(&title, &percentile_table("headless Chromium", rows))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {

@@ -24,7 +24,7 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     /// Returns the word that tables show.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Kept => "kept",
             Self::Missed => "MISSED",
@@ -40,14 +40,14 @@ impl Gate {
     }
 
     /// Creates a gate that cannot be judged because `missing` is not available.
-    pub(crate) fn without(missing: &str, promise: impl Into<String>) -> Self {
+    pub(crate) fn not_judged(missing: &str, promise: impl Into<String>) -> Self {
         let measured = format!("{missing} is not here");
         Self { promise: promise.into(), measured, verdict: Verdict::NotJudged }
     }
 }
 
 /// Returns the timing named `name`.
-pub(crate) fn row<'a>(timings: &'a [Timing], name: &str) -> anyhow::Result<&'a Timing> {
+pub(crate) fn find_timing<'a>(timings: &'a [Timing], name: &str) -> anyhow::Result<&'a Timing> {
     let found = timings.iter().find(|timing| timing.name == name);
     found.with_context(|| format!("`{name}` was not timed"))
 }

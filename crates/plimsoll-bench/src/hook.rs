@@ -9,12 +9,12 @@ use crate::bench::Bench;
 use crate::bench_env::{self, BenchEnv};
 use crate::competitors::{self, NOOP, OFF, post_tool_use};
 use crate::count::{self, SystemCalls};
-use crate::gates::{Gate, TimingFigure, at_most, row};
-use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::gates::{Gate, TimingFigure, at_most, find_timing};
+use crate::plot::{Bar, Picture, Scale, bar_chart};
 use crate::report;
 use crate::section::PartResults;
 use crate::spawn::{self, Competitor, Timing};
-use crate::table::{megabytes, table, timings, titled};
+use crate::table::{megabytes, table, timing_table, with_title};
 
 /// Results for the hook.
 #[derive(Debug, Default, Serialize)]
@@ -54,34 +54,34 @@ struct ReadingCheck {
 
 /// Counts the hook's work and, unless only counts are requested, times it.
 pub(crate) fn time(bench: &Bench) -> anyhow::Result<Hook> {
-    let (stage, noop) = (bench.stage()?, bench.nothing());
+    let (stage, noop) = (bench.stage()?, bench.noop_competitor());
     let hooks = competitors::hooks(stage, &bench.plimsoll)?;
-    report::note("counting instructions, system calls, page faults and memory");
+    report::print_step("counting instructions, system calls, page faults and memory");
     let counts = counts(stage, &noop, &hooks)?;
     let readings = readings(stage, &bench.plimsoll)?;
     let mut hook = Hook { counts, readings, ..Hook::default() };
     if !bench.counted {
-        race(bench, &noop, &hooks, &mut hook)?;
+        time_hooks(bench, &noop, &hooks, &mut hook)?;
     }
     Ok(hook)
 }
 
 /// Times the hook with small processes, then with the seeds' hooks.
-fn race(
+fn time_hooks(
     bench: &Bench,
     noop: &Competitor,
     hooks: &[Competitor],
     found: &mut Hook,
 ) -> anyhow::Result<()> {
     let stage = bench.stage()?;
-    report::note("timing it");
+    report::print_step("timing it");
     let small = [std::slice::from_ref(noop), hooks].concat();
     found.small = spawn::race(stage, &small, if bench.quick { 60 } else { 300 })?;
 
-    report::note("timing the seeds' hooks");
+    report::print_step("timing the seeds' hooks");
     let seeds = competitors::seeds(stage, &bench.seeds)?;
     let others: Vec<_> = seeds.present.iter().map(|seed| seed.competitor.clone()).collect();
-    let rivals = hooks.iter().filter(|hook| seeds.rivals().contains(&hook.name.as_str()));
+    let rivals = hooks.iter().filter(|hook| seeds.counterparts().contains(&hook.name.as_str()));
     let large = [vec![noop.clone()], rivals.cloned().collect(), others].concat();
     found.other = spawn::race(stage, &large, if bench.quick { 8 } else { 40 })?;
     found.missing.clone_from(&seeds.missing);
@@ -102,9 +102,9 @@ fn counts(
         .map(|competitor| {
             // The first run fills the settings cache. The session began long ago, so the first
             // calls also write its overdue checkpoint.
-            spawn::output(stage, competitor)?;
-            spawn::output(stage, competitor)?;
-            let printed = spawn::output(stage, competitor)?.stdout.len();
+            spawn::run_untimed(stage, competitor)?;
+            spawn::run_untimed(stage, competitor)?;
+            let printed = spawn::run_untimed(stage, competitor)?.stdout.len();
             Ok(ProcessCounts {
                 name: competitor.name.clone(),
                 instructions: count::instructions(stage, competitor)?,
@@ -123,7 +123,7 @@ fn readings(stage: &BenchEnv, plimsoll: &Path) -> anyhow::Result<Vec<ReadingChec
         let path = transcript.path.as_os_str();
         let [measure, option, tokens] = ["measure", "--transcript", "--tokens"].map(OsStr::new);
         let argv = [plimsoll.as_os_str(), measure, option, path, tokens];
-        let output = spawn::output(stage, &Competitor::new("plimsoll measure", argv))?;
+        let output = spawn::run_untimed(stage, &Competitor::new("plimsoll measure", argv))?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(ReadingCheck {
             name: transcript.label.to_owned(),
@@ -134,10 +134,11 @@ fn readings(stage: &BenchEnv, plimsoll: &Path) -> anyhow::Result<Vec<ReadingChec
     stage.transcripts.iter().map(read).collect()
 }
 
-fn timed(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
-    let (noop, off) = (row(hook, NOOP)?, row(hook, OFF)?);
+fn timing_gates(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
+    let (noop, off) = (find_timing(hook, NOOP)?, find_timing(hook, OFF)?);
     let sizes = ["100 KB", "1 MB", "10 MB", "100 MB", "200 MB"].map(post_tool_use);
-    let rows = sizes.iter().map(|name| row(hook, name)).collect::<anyhow::Result<Vec<_>>>()?;
+    let rows =
+        sizes.iter().map(|name| find_timing(hook, name)).collect::<anyhow::Result<Vec<_>>>()?;
     let (small, big) = (rows[0], rows[rows.len() - 1]);
     let worst = |of: TimingFigure| rows.iter().map(|row| of(row)).fold(0.0, f64::max);
     let (min, cpu): (TimingFigure, TimingFigure) = (|row| row.min_us, |row| row.cpu_p50_us);
@@ -151,14 +152,14 @@ fn timed(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
     ])
 }
 
-fn counted(found: &Hook) -> Vec<Gate> {
+fn count_gates(found: &Hook) -> Vec<Gate> {
     let hooks = || found.counts.iter().filter(|count| count.name != NOOP);
     let whole = hooks().filter(|count| count.name != post_tool_use("trap"));
     let instructions = whole.map(|count| count.instructions).max().unwrap_or(u64::MAX);
     let peak = hooks().map(|count| count.peak_bytes).max().unwrap_or(u64::MAX) as f64 / 1e6;
     let syncs: u64 = hooks().map(|count| count.calls.syncs).sum();
     let printed: usize = hooks().map(|count| count.printed).sum();
-    let wrong: Vec<_> = found.readings.iter().filter(|reading| !right(reading)).collect();
+    let wrong: Vec<_> = found.readings.iter().filter(|reading| !is_accurate(reading)).collect();
     let named: Vec<_> = wrong.iter().map(|reading| reading.name.as_str()).collect();
     let right = if named.is_empty() { "all".to_owned() } else { named.join(", ") + " wrong" };
     vec![
@@ -178,7 +179,7 @@ fn counted(found: &Hook) -> Vec<Gate> {
     ]
 }
 
-fn right(reading: &ReadingCheck) -> bool {
+fn is_accurate(reading: &ReadingCheck) -> bool {
     reading.tokens.is_some_and(|tokens| tokens.abs_diff(reading.truth) * 100 <= reading.truth)
 }
 
@@ -190,10 +191,10 @@ impl PartResults for Hook {
     fn tables(&self) -> String {
         let mut text = String::new();
         if !self.small.is_empty() {
-            text += &titled("Among small processes", &timings(&self.small, &[]));
-            text += &titled(
+            text += &with_title("Among small processes", &timing_table(&self.small, &[]));
+            text += &with_title(
                 "Beside the seeds' own hooks, in one run",
-                &timings(&self.other, &self.missing),
+                &timing_table(&self.other, &self.missing),
             );
             text += "Memory is at most this: a child starts from the benchmark's own peak, the no-op's row.\n\n";
         }
@@ -206,13 +207,13 @@ impl PartResults for Hook {
         };
         let head =
             ["process", "instructions", "peak memory MB", "page faults", "system calls", "fsyncs"];
-        text += &titled("Counted", &table(head, self.counts.iter().map(count)));
+        text += &with_title("Counted", &table(head, self.counts.iter().map(count)));
         let reading = |ReadingCheck { name, tokens, truth }: &ReadingCheck| {
             let tokens = tokens.map_or("none".to_owned(), |tokens| tokens.to_string());
             [name.clone(), tokens, truth.to_string()]
         };
         let readings = self.readings.iter().map(reading);
-        text + &titled("Readings", &table(["transcript", "read", "truth"], readings))
+        text + &with_title("Readings", &table(["transcript", "read", "truth"], readings))
     }
 
     fn picture(&self) -> Option<Picture> {
@@ -220,19 +221,19 @@ impl PartResults for Hook {
         let rows = self.small.iter().chain(self.other.iter().filter(is_new));
         let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.p50_us / 1e3)).collect();
         let about = "Medians of the hook, of a no-op and of other hooks, in milliseconds, on a logarithmic scale";
-        (!bars.is_empty()).then(|| bars_on(&Scale::logarithmic(&bars), &bars, about))
+        (!bars.is_empty()).then(|| bar_chart(&Scale::logarithmic(&bars), &bars, about))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let mut gates = if self.small.is_empty() { Vec::new() } else { timed(&self.small)? };
-        gates.extend(counted(self));
+        let mut gates = if self.small.is_empty() { Vec::new() } else { timing_gates(&self.small)? };
+        gates.extend(count_gates(self));
         let promise = |seed: &str| format!("≥ 50 × faster than {seed}");
         for (seed, ours) in &self.rivals {
-            let (seed, ours) = (row(&self.other, seed)?, row(&self.other, ours)?);
+            let (seed, ours) = (find_timing(&self.other, seed)?, find_timing(&self.other, ours)?);
             let times = seed.min_us / ours.min_us;
             gates.push(Gate::new(promise(&seed.name), format!("{times:.0} ×"), times >= 50.0));
         }
-        gates.extend(self.missing.iter().map(|seed| Gate::without(seed, promise(seed))));
+        gates.extend(self.missing.iter().map(|seed| Gate::not_judged(seed, promise(seed))));
         Ok(gates)
     }
 }
@@ -243,7 +244,10 @@ mod tests {
 
     #[track_caller]
     fn check(tokens: Option<u64>, expected: bool) {
-        assert_eq!(right(&ReadingCheck { name: String::new(), tokens, truth: 100_000 }), expected);
+        assert_eq!(
+            is_accurate(&ReadingCheck { name: String::new(), tokens, truth: 100_000 }),
+            expected
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use wait4::Wait4 as _;
 
 use crate::gates::Gate;
 use crate::section::PartResults;
-use crate::table::{megabytes, table, titled};
+use crate::table::{megabytes, table, with_title};
 
 const TRANSCRIPTS: usize = 2_000;
 const PROJECTS: usize = 40;
@@ -45,13 +45,13 @@ struct ListingRun {
 }
 
 /// Writes the transcripts and lists them.
-pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<ListingTimings> {
+pub(crate) fn time_listing(plimsoll: &Path) -> anyhow::Result<ListingTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
-    let bytes = write(home.path(), TRANSCRIPTS, PROJECTS, &SIZES)?;
-    let cold = run(plimsoll, home.path())?;
+    let bytes = write_transcripts(home.path(), TRANSCRIPTS, PROJECTS, &SIZES)?;
+    let cold = run_status(plimsoll, home.path())?;
     let mut warm = Vec::new();
     for _ in 0..WARM_RUNS {
-        warm.push(run(plimsoll, home.path())?);
+        warm.push(run_status(plimsoll, home.path())?);
     }
     warm.sort_by(|one, other| one.first_screen_ms.total_cmp(&other.first_screen_ms));
     Ok(ListingTimings { transcripts: TRANSCRIPTS, bytes, cold, warm: warm[WARM_RUNS / 2] })
@@ -59,7 +59,7 @@ pub(crate) fn list(plimsoll: &Path) -> anyhow::Result<ListingTimings> {
 
 /// Writes `transcripts` transcripts over `projects` projects, with `sizes` in rotation. Returns
 /// their total bytes.
-pub(crate) fn write(
+pub(crate) fn write_transcripts(
     home: &Path,
     transcripts: usize,
     projects: usize,
@@ -79,7 +79,7 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-fn run(plimsoll: &Path, home: &Path) -> anyhow::Result<ListingRun> {
+fn run_status(plimsoll: &Path, home: &Path) -> anyhow::Result<ListingRun> {
     let mut command = Command::new(plimsoll);
     command.args(["status", "--all"]).env_clear().env("HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -113,7 +113,7 @@ impl PartResults for ListingTimings {
         };
         let head = ["`plimsoll status --all`", "first screen ms", "all ms", "memory ≤ MB"];
         let title = format!("{transcripts} sessions, {} MB", bytes / 1_000_000);
-        titled(&title, &table(head, [("cold", cold), ("warm", warm)].map(row)))
+        with_title(&title, &table(head, [("cold", cold), ("warm", warm)].map(row)))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {

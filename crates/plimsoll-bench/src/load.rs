@@ -47,7 +47,7 @@ impl Pace {
         }
     }
 
-    fn lasts(self) -> Duration {
+    fn duration(self) -> Duration {
         match self {
             Self::Full => Duration::from_secs(60),
             Self::Soak(minutes) => Duration::from_secs(60 * minutes),
@@ -82,12 +82,12 @@ pub(crate) struct LoadResults {
 }
 
 /// Runs the sessions and checks that nothing is missing afterwards.
-pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<LoadResults> {
+pub(crate) fn run_load(plimsoll: &Path, pace: Pace) -> anyhow::Result<LoadResults> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
     let home = home.path();
-    share(home)?;
-    let server = TeamMember::of(&database, plimsoll, home)?.serve()?;
+    share_all_with_team(home)?;
+    let server = TeamMember::init(&database, plimsoll, home)?.serve()?;
     let place = LoadedServer { server: &server, home, database: &database };
     let mut sessions = (0..SESSIONS)
         .map(|number| SimulatedSession::new(home, number))
@@ -101,13 +101,13 @@ pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<LoadResults> 
     for session in &sessions {
         checkpoints.extend(session.checkpoints(plimsoll, &mut lost)?);
     }
-    let readings = sessions.iter().map(SimulatedSession::grown).sum();
-    lost.extend(missing(&database, readings, &checkpoints));
-    let mut left = place.strays()?;
-    server.end()?;
-    left.extend(resources::left(home, &database)?);
+    let readings = sessions.iter().map(SimulatedSession::answers).sum();
+    lost.extend(missing_in_database(&database, readings, &checkpoints));
+    let mut left = place.stray_processes()?;
+    server.stop()?;
+    left.extend(resources::leftovers(home, &database)?);
     Ok(LoadResults {
-        planned: pace.lasts().as_secs(),
+        planned: pace.duration().as_secs(),
         seconds,
         asked_for: SESSIONS as f64 / pace.period().as_secs_f64(),
         all: Percentiles::of([&tools[..], &compactions, &starts].concat()),
@@ -123,7 +123,7 @@ pub(crate) fn press(plimsoll: &Path, pace: Pace) -> anyhow::Result<LoadResults> 
 }
 
 /// Configures the home to share everything that a team can share.
-fn share(home: &Path) -> anyhow::Result<()> {
+fn share_all_with_team(home: &Path) -> anyhow::Result<()> {
     let config = home.join(".config/plimsoll");
     fs::create_dir_all(&config)?;
     let share = "team: {share: [readings, checkpoints, saves, board]}\n";
@@ -132,7 +132,7 @@ fn share(home: &Path) -> anyhow::Result<()> {
 
 /// Returns the readings and checkpoints that are missing from the database after the shipper had
 /// time to catch up.
-fn missing(database: &Postgres, readings: u64, checkpoints: &[String]) -> Vec<String> {
+fn missing_in_database(database: &Postgres, readings: u64, checkpoints: &[String]) -> Vec<String> {
     let missing = || {
         let there = database.sql(REACHED);
         let count = there.lines().find_map(|line| line.parse::<u64>().ok()).unwrap_or(0);
@@ -156,7 +156,7 @@ fn drive(
     pace: Pace,
 ) -> anyhow::Result<(HookDurations, Vec<ResourceSample>)> {
     let start = Instant::now();
-    let until = start + pace.lasts();
+    let until = start + pace.duration();
     thread::scope(|scope| {
         let working: Vec<_> = sessions
             .iter_mut()
@@ -167,7 +167,7 @@ fn drive(
                 scope.spawn(move || session.work(plimsoll, from, until, pace.period()))
             })
             .collect();
-        let held = look(place, start, pace.lasts());
+        let held = sample_resources(place, start, pace.duration());
         let mut called = HookDurations::default();
         for working in working {
             match working.join() {
@@ -180,7 +180,7 @@ fn drive(
 }
 
 /// Samples the resource usage at equal intervals and prints each sample.
-fn look(
+fn sample_resources(
     place: &LoadedServer,
     start: Instant,
     lasts: Duration,
@@ -188,8 +188,8 @@ fn look(
     let look = |number| {
         let after = lasts * number / LOOKS;
         thread::sleep((start + after).saturating_duration_since(Instant::now()));
-        let held = place.held(after.as_secs())?;
-        report::progress(&held, lasts);
+        let held = place.sample(after.as_secs())?;
+        report::print_sample(&held, lasts);
         Ok(held)
     };
     (1..=LOOKS).map(look).collect()

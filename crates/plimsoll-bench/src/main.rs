@@ -103,10 +103,10 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let args = Args::parse();
     let bench = args.bench()?;
-    let occasion = run_info::told(&bench.plimsoll)?;
+    let occasion = run_info::describe_run(&bench.plimsoll)?;
     let sections = args.parts().into_iter().map(|part| bench.run(part));
     let sections = sections.collect::<anyhow::Result<Vec<_>>>()?;
-    report::print(&sections);
+    report::print_sections(&sections);
     if let Some(path) = &args.json {
         let text = serde_json::to_string_pretty(&json(&sections))?;
         fs::write(path, text).context("could not write the figures")?;
@@ -117,7 +117,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let gates = || sections.iter().flat_map(|section| &section.gates);
     if args.gate {
-        report::verdicts(gates());
+        report::print_missed_gates(gates());
     }
     let is_missed = gates().any(|gate| gate.verdict == Verdict::Missed);
     Ok(if args.gate && is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -146,12 +146,12 @@ impl Args {
         // A path below which nothing exists.
         let nowhere = Path::new("/dev/null");
         Ok(Bench {
-            plimsoll: found(&self.plimsoll)?,
-            noop: found(&self.noop)?,
-            newlines: found(&self.newlines)?,
+            plimsoll: canonical(&self.plimsoll)?,
+            noop: canonical(&self.noop)?,
+            newlines: canonical(&self.newlines)?,
             python: self.python.clone(),
-            seeds: found(self.seeds.as_deref().unwrap_or(nowhere))?,
-            accuracy: found(self.accuracy.as_deref().unwrap_or(nowhere))?,
+            seeds: canonical(self.seeds.as_deref().unwrap_or(nowhere))?,
+            accuracy: canonical(self.accuracy.as_deref().unwrap_or(nowhere))?,
             quick: self.quick,
             counted: self.counted,
             minutes: self.minutes,
@@ -160,6 +160,6 @@ impl Args {
     }
 }
 
-fn found(path: &Path) -> anyhow::Result<PathBuf> {
+fn canonical(path: &Path) -> anyhow::Result<PathBuf> {
     path.canonicalize().with_context(|| format!("could not find `{}`", path.display()))
 }

@@ -21,7 +21,7 @@ pub(crate) fn watch(projects: &Path) -> anyhow::Result<()> {
         for path in transcripts(projects)? {
             let length = fs::metadata(&path)?.len();
             if lengths.insert(path.clone(), length) != Some(length) {
-                tell(&path)?;
+                print_reading(&path)?;
             }
         }
         std::thread::sleep(PAUSE);
@@ -39,7 +39,7 @@ fn transcripts(projects: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Prints the prompt size of the last response in a transcript.
-fn tell(path: &Path) -> anyhow::Result<()> {
+fn print_reading(path: &Path) -> anyhow::Result<()> {
     let session = path.file_stem().context("a transcript has a name")?.to_string_lossy();
     let text = fs::read(path)?;
     let lines = text.split(|byte| *byte == b'\n');

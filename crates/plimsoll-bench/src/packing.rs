@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::gates::{Gate, at_most};
 use crate::section::PartResults;
-use crate::table::{table, titled};
+use crate::table::{table, with_title};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct PackingResults {
@@ -69,7 +69,7 @@ const AVAILABLE: Tokens = 100_000;
 const MANY: usize = 10_000;
 
 /// Plans all task sets.
-pub(crate) fn pack() -> anyhow::Result<PackingResults> {
+pub(crate) fn plan_all() -> anyhow::Result<PackingResults> {
     let mut chance = XorShift(0x9e37_79b9_7f4a_7c15);
     let mut rows = Vec::new();
     for order in TaskOrder::ALL {
@@ -77,16 +77,16 @@ pub(crate) fn pack() -> anyhow::Result<PackingResults> {
             for (count, sets) in [(30, 40), (100, 20), (1_000, 4)] {
                 let mut row = PackingRow::random(size, order, count);
                 for _ in 0..sets {
-                    row.add(&random(&mut chance, count, size, order), &terms(AVAILABLE))?;
+                    row.add(&random_tasks(&mut chance, count, size, order), &terms(AVAILABLE))?;
                 }
                 rows.push(row);
             }
         }
         let mut row = PackingRow::random(TaskSize::Formula, order, MANY);
-        row.add(&random(&mut chance, MANY, TaskSize::Formula, order), &terms(AVAILABLE))?;
+        row.add(&random_tasks(&mut chance, MANY, TaskSize::Formula, order), &terms(AVAILABLE))?;
         rows.push(row);
     }
-    rows.extend(real()?);
+    rows.extend(repository_rows()?);
     Ok(PackingResults { rows })
 }
 
@@ -144,7 +144,7 @@ impl TaskOrder {
         }
     }
 
-    fn before(self, chance: &mut XorShift, at: usize, count: usize) -> Vec<usize> {
+    fn dependencies(self, chance: &mut XorShift, at: usize, count: usize) -> Vec<usize> {
         let layer = count.div_ceil(6);
         match self {
             Self::Loose if at > 0 && chance.below(3) == 0 => vec![chance.below(at)],
@@ -159,7 +159,12 @@ impl TaskOrder {
     }
 }
 
-fn random(chance: &mut XorShift, count: usize, size: TaskSize, order: TaskOrder) -> Vec<Task> {
+fn random_tasks(
+    chance: &mut XorShift,
+    count: usize,
+    size: TaskSize,
+    order: TaskOrder,
+) -> Vec<Task> {
     const WORDS: [&str; 5] = ["Refactor", "Implement", "Add", "Fix", "Look at"];
     (0..count)
         .map(|at| {
@@ -175,7 +180,7 @@ fn random(chance: &mut XorShift, count: usize, size: TaskSize, order: TaskOrder)
                 description: format!("{word} part {at} of the work, as it was said"),
                 estimated_files: Some(1 + chance.below(12) as u64),
                 tokens: tokens.map(|tokens| tokens as Tokens),
-                after: order.before(chance, at, count).iter().map(usize::to_string).collect(),
+                after: order.dependencies(chance, at, count).iter().map(usize::to_string).collect(),
                 ..Task::default()
             }
         })
@@ -195,7 +200,7 @@ impl XorShift {
 }
 
 /// Plans the sets made from this repository, at several batch sizes.
-fn real() -> anyhow::Result<Vec<PackingRow>> {
+fn repository_rows() -> anyhow::Result<Vec<PackingRow>> {
     let repository = Repository::read()?;
     let sets = [
         ("a task for each file", repository.by_file()),
@@ -306,8 +311,8 @@ impl PartResults for PackingResults {
     fn tables(&self) -> String {
         let random = ["over % of", "30 tasks", "100 tasks", "1000 tasks", "10000 tasks"];
         let real = ["over % of", "50000 available", "100000 available", "150000 available"];
-        titled("Random task sets", &by_scale(random, &self.rows))
-            + &titled("Of this repository", &by_scale(real, &self.rows))
+        with_title("Random task sets", &by_scale(random, &self.rows))
+            + &with_title("Of this repository", &by_scale(real, &self.rows))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {

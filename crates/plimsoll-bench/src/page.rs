@@ -28,7 +28,7 @@ pub(crate) fn write(docs: &Path, sections: &[Section], occasion: &str) -> anyhow
         let picture = draw(docs, section)?;
         new.push((section.part, section.markdown(&format!("*{occasion}*\n\n{picture}"))));
     }
-    let page = composed(&before, &new);
+    let page = compose(&before, &new);
     fs::write(&path, page).with_context(|| format!("could not write `{}`", path.display()))
 }
 
@@ -41,10 +41,10 @@ fn draw(docs: &Path, section: &Section) -> anyhow::Result<String> {
 }
 
 /// Returns the page with the new sections, and the previous text of all others.
-fn composed(before: &str, new: &[(Part, String)]) -> String {
+fn compose(before: &str, new: &[(Part, String)]) -> String {
     let section = |part: &Part| {
         let new = new.iter().find(|(known, _)| known == part).map(|(_, text)| text.clone());
-        let text = new.or_else(|| kept(before, *part));
+        let text = new.or_else(|| existing_section(before, *part));
         let text = text.unwrap_or_else(|| format!("## {}\n\n{NOT_YET}", part.title()));
         format!("\n{}\n{}\n", marker(*part), text.trim())
     };
@@ -53,7 +53,7 @@ fn composed(before: &str, new: &[(Part, String)]) -> String {
 }
 
 /// Returns the section of `part` in `page`.
-fn kept(page: &str, part: Part) -> Option<String> {
+fn existing_section(page: &str, part: Part) -> Option<String> {
     let (_, rest) = page.split_once(&(marker(part) + "\n"))?;
     Some(rest.split("\n<!-- ").next().unwrap_or(rest).to_owned())
 }
@@ -64,7 +64,7 @@ fn marker(part: Part) -> String {
 
 fn head(sections: &str) -> String {
     let [kept, missed, open] = [Verdict::Kept, Verdict::Missed, Verdict::NotJudged]
-        .map(|verdict| section::judged(sections, verdict));
+        .map(|verdict| section::rows_with_verdict(sections, verdict));
     let all = kept.len() + missed.len() + open.len();
     let told = match [missed, open].concat() {
         others if others.is_empty() => format!("Promises kept: all of {all}.\n"),
@@ -95,14 +95,14 @@ mod tests {
 
     #[test]
     fn a_part_that_was_not_run_stays_as_it_was() {
-        let first = composed("", &[(Part::Hook, "## The hook\n\n| x | 1 | kept |\n".to_owned())]);
+        let first = compose("", &[(Part::Hook, "## The hook\n\n| x | 1 | kept |\n".to_owned())]);
         let load = "## Load\n\n| y | 2 | MISSED |\n".to_owned();
-        let second = composed(&first, &[(Part::Load, load.clone())]);
-        assert_eq!(kept(&second, Part::Hook), kept(&first, Part::Hook));
-        assert_eq!(kept(&second, Part::Load).as_deref(), Some(load.as_str()));
+        let second = compose(&first, &[(Part::Load, load.clone())]);
+        assert_eq!(existing_section(&second, Part::Hook), existing_section(&first, Part::Hook));
+        assert_eq!(existing_section(&second, Part::Load).as_deref(), Some(load.as_str()));
         assert!(first.contains("Promises kept: all of 1."), "{first}");
         assert!(second.contains("Promises kept: 1 of 2. The others:"), "{second}");
-        assert_eq!(composed(&second, &[]), second);
+        assert_eq!(compose(&second, &[]), second);
     }
 
     #[test]
@@ -110,10 +110,10 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(PAGE);
         let page = fs::read_to_string(path).unwrap();
         for part in Part::value_variants() {
-            let section = kept(&page, *part).unwrap_or_default();
+            let section = existing_section(&page, *part).unwrap_or_default();
             assert!(section.starts_with(&format!("## {}", part.title())), "{part:?}: {section}");
             assert!(!section.contains(NOT_YET), "scripts/bench --only {} --page docs", part.name());
         }
-        assert_eq!(composed(&page, &[]), page, "it is not as the benchmark writes it");
+        assert_eq!(compose(&page, &[]), page, "it is not as the benchmark writes it");
     }
 }

@@ -53,7 +53,7 @@ impl Scale {
         Self::Logarithmic { lowest: 10f64.powf(lowest), decades }
     }
 
-    pub(crate) fn even(bars: &[Bar], limit: Option<f64>) -> Self {
+    pub(crate) fn linear(bars: &[Bar], limit: Option<f64>) -> Self {
         let largest =
             bars.iter().map(|bar| bar.value).chain(limit).fold(f64::MIN_POSITIVE, f64::max);
         Self::Even { largest, limit }
@@ -83,16 +83,16 @@ impl Scale {
 }
 
 /// Draws horizontal bars, one per row.
-pub(crate) fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
+pub(crate) fn bar_chart(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
     let height = TOP + ROW * (bars.len() as f64 + 1.5);
-    let mut svg = begun(LABELS + BARS + 90.0, height, about);
+    let mut svg = svg_head(LABELS + BARS + 90.0, height, about);
     for (value, colour) in scale.marks() {
         let (x, bottom, y) = (LABELS + scale.length(value), height - ROW, height - 8.0);
         let _ = writeln!(
             svg,
             r#"<line x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}" stroke="{colour}"/>
 <text x="{x:.1}" y="{y}" text-anchor="middle">{}</text>"#,
-            short(value)
+            format_number(value)
         );
     }
     for (index, Bar { name, value, colour }) in bars.iter().enumerate() {
@@ -104,14 +104,14 @@ pub(crate) fn bars_on(scale: &Scale, bars: &[Bar], about: &'static str) -> Pictu
             r#"<text x="{before}" y="{text}" text-anchor="end">{name}</text>
 <rect x="{LABELS}" y="{top}" width="{length:.1}" height="{height}" fill="{colour}"/>
 <text x="{after:.1}" y="{text}">{}</text>"#,
-            short(*value)
+            format_number(*value)
         );
     }
     Picture { about, svg: svg + "</svg>\n" }
 }
 
 /// Draws a line through the points, with a vertical axis that starts at zero.
-pub(crate) fn line(points: &[(f64, f64)], about: &'static str) -> Picture {
+pub(crate) fn line_chart(points: &[(f64, f64)], about: &'static str) -> Picture {
     const LEFT: f64 = 50.0;
     const HEIGHT: f64 = 200.0;
     let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MIN_POSITIVE, f64::max);
@@ -121,17 +121,17 @@ pub(crate) fn line(points: &[(f64, f64)], about: &'static str) -> Picture {
     };
     let places: Vec<_> = points.iter().map(place).collect();
     let (right, bottom) = (LEFT + 2.0 * BARS, TOP + HEIGHT);
-    let mut svg = begun(right + 40.0, bottom + 30.0, about);
+    let mut svg = svg_head(right + 40.0, bottom + 30.0, about);
     for (y, value) in [(TOP, largest), (bottom, 0.0)] {
         let (before, below) = (LEFT - 6.0, y + 4.0);
         let _ = writeln!(
             svg,
             r##"<line x1="{LEFT}" y1="{y}" x2="{right}" y2="{y}" stroke="#ddd"/>
 <text x="{before}" y="{below}" text-anchor="end">{}</text>"##,
-            short(value)
+            format_number(value)
         );
     }
-    let (places, below, seconds) = (places.join(" "), bottom + 20.0, short(longest));
+    let (places, below, seconds) = (places.join(" "), bottom + 20.0, format_number(longest));
     svg += &format!(
         r#"<polyline points="{places}" fill="none" stroke="{OURS}" stroke-width="2"/>
 <text x="{right}" y="{below}" text-anchor="end">{seconds} s</text>
@@ -141,7 +141,7 @@ pub(crate) fn line(points: &[(f64, f64)], about: &'static str) -> Picture {
     Picture { about, svg }
 }
 
-fn begun(width: f64, height: f64, about: &str) -> String {
+fn svg_head(width: f64, height: f64, about: &str) -> String {
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">
 <rect width="100%" height="100%" fill="white"/>
@@ -151,7 +151,7 @@ fn begun(width: f64, height: f64, about: &str) -> String {
 }
 
 /// Formats a number with only its significant digits.
-fn short(value: f64) -> String {
+fn format_number(value: f64) -> String {
     let digits = if value < 1.0 { 2 } else { usize::from(value < 100.0) };
     let text = format!("{value:.digits$}");
     match text.contains('.') {
@@ -173,14 +173,14 @@ mod tests {
 
     #[test]
     fn a_limit_that_nothing_comes_near_is_in_the_picture() {
-        let scale = Scale::even(&[Bar::new("a page", 5.0)], Some(50.0));
+        let scale = Scale::linear(&[Bar::new("a page", 5.0)], Some(50.0));
         assert_eq!((scale.length(5.0), scale.length(50.0)), (BARS / 10.0, BARS));
     }
 
     #[test]
     fn numbers_are_short() {
         assert_eq!(
-            [0.0, 0.1, 0.345, 9.0, 63.72, 500.0].map(short),
+            [0.0, 0.1, 0.345, 9.0, 63.72, 500.0].map(format_number),
             ["0", "0.1", "0.34", "9", "63.7", "500"]
         );
     }

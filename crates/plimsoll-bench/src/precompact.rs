@@ -12,11 +12,11 @@ use crate::bench::Bench;
 use crate::bench_env::{BenchEnv, Event, GeneratedTranscript};
 use crate::competitors::{self, NOOP};
 use crate::count;
-use crate::gates::{Gate, TimingFigure, at_most, row};
-use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::gates::{Gate, TimingFigure, at_most, find_timing};
+use crate::plot::{Bar, Picture, Scale, bar_chart};
 use crate::section::PartResults;
 use crate::spawn::{self, Competitor, Preparation, Timing};
-use crate::table::{table, timings, titled};
+use crate::table::{table, timing_table, with_title};
 
 const SIZES: [&str; 4] = ["1 MB", "10 MB", "100 MB", "200 MB"];
 /// Size at which plimsoll is compared with the seed's design.
@@ -52,7 +52,7 @@ struct Extraction {
 
 /// Times checkpoints against their baselines. This appends to the transcripts, so it must run after
 /// everything else that is timed on them.
-pub(crate) fn seal(bench: &Bench) -> anyhow::Result<CheckpointTimings> {
+pub(crate) fn time_checkpoints(bench: &Bench) -> anyhow::Result<CheckpointTimings> {
     CheckpointBench { bench, stage: bench.stage()? }.run()
 }
 
@@ -67,26 +67,29 @@ impl CheckpointBench<'_> {
     fn run(&self) -> anyhow::Result<CheckpointTimings> {
         let memory = memory()?;
         let (rounds, small_rounds) = if self.bench.quick { (4, 20) } else { (12, 80) };
-        let mut whole = vec![self.bench.nothing()];
-        let mut saved = vec![self.bench.nothing()];
+        let mut whole = vec![self.bench.noop_competitor()];
+        let mut saved = vec![self.bench.noop_competitor()];
         for size in SIZES {
-            let transcript = self.stage.labelled(size)?;
-            whole.push(Competitor::new(newlines(size), [&self.bench.newlines, &transcript.path]));
-            whole.push(self.extraction(transcript));
-            whole.push(self.unread(transcript)?);
-            saved.push(self.saved(transcript)?);
-            saved.push(self.in_memory(transcript, memory.path())?);
+            let transcript = self.stage.transcript_labelled(size)?;
+            whole.push(Competitor::new(
+                newlines_row(size),
+                [&self.bench.newlines, &transcript.path],
+            ));
+            whole.push(self.extraction_competitor(transcript));
+            whole.push(self.from_scratch_hook(transcript)?);
+            saved.push(self.from_saved_hook(transcript)?);
+            saved.push(self.in_memory_hook(transcript, memory.path())?);
         }
-        let seed = self.seed()?;
+        let seed = self.seed_hook()?;
         whole.extend(seed.clone());
         // Must run before the race, while no saved state matches the timed file.
-        let large = self.unread(self.stage.labelled("200 MB")?)?;
+        let large = self.from_scratch_hook(self.stage.transcript_labelled("200 MB")?)?;
         let peak_bytes = count::peak_memory(self.stage, &large)?;
         let whole = spawn::race(self.stage, &whole, rounds)?;
         let saved_timings = spawn::race(self.stage, &saved, small_rounds)?;
         let syncs = count::system_calls(self.stage, &saved[2])?.syncs;
         for sealing in &saved[1..] {
-            self.sealed(sealing, small_rounds)?;
+            self.check_checkpoints_written(sealing, small_rounds)?;
         }
         Ok(CheckpointTimings {
             extraction: self.extractions(&whole)?,
@@ -99,14 +102,14 @@ impl CheckpointBench<'_> {
     }
 
     /// Extracts a whole transcript and prints the restore.
-    fn extraction(&self, transcript: &GeneratedTranscript) -> Competitor {
+    fn extraction_competitor(&self, transcript: &GeneratedTranscript) -> Competitor {
         let argv = [
             self.bench.plimsoll.as_os_str(),
             "restore".as_ref(),
             "--transcript".as_ref(),
             transcript.path.as_os_str(),
         ];
-        Competitor::new(extraction(transcript.label), argv)
+        Competitor::new(extraction_row(transcript.label), argv)
     }
 
     /// PreCompact with its own data, project and client folders in `folder`.
@@ -117,7 +120,7 @@ impl CheckpointBench<'_> {
         folder: PathBuf,
     ) -> anyhow::Result<Competitor> {
         let hook = Competitor::new(name, [self.bench.plimsoll.as_os_str(), "hook".as_ref()]);
-        let mut hook = hook.reading(self.stage.payload(Event::PreCompact, transcript)?);
+        let mut hook = hook.with_stdin(self.stage.payload(Event::PreCompact, transcript)?);
         for (variable, place) in [
             ("PLIMSOLL_DATA_DIR", DATA),
             ("CLAUDE_PROJECT_DIR", "project"),
@@ -129,49 +132,50 @@ impl CheckpointBench<'_> {
         Ok(hook)
     }
 
-    fn unread(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
+    fn from_scratch_hook(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
         let folder = self.stage.path(format!("nothing/{}", transcript.truth.session_id));
         let data = folder.join(DATA);
-        let mut hook = self.hook(from_nothing(transcript.label), transcript, folder)?;
+        let mut hook = self.hook(from_scratch_row(transcript.label), transcript, folder)?;
         let derived = ["work", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm"];
         hook.before.extend(derived.map(|name| Preparation::Remove(data.join(name))));
         Ok(hook)
     }
 
-    fn saved(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
+    fn from_saved_hook(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
         let folder = self.stage.path(format!("saved/{}", transcript.truth.session_id));
-        let mut hook = self.hook(from_saved(transcript.label), transcript, folder)?;
+        let mut hook = self.hook(from_saved_row(transcript.label), transcript, folder)?;
         hook.before.push(Preparation::Append(transcript.path.clone(), NEWS));
         Ok(hook)
     }
 
     /// PreCompact from saved state on a memory file system and without a store, which leaves the
     /// cost of the checkpoint itself.
-    fn in_memory(
+    fn in_memory_hook(
         &self,
         transcript: &GeneratedTranscript,
         memory: &Path,
     ) -> anyhow::Result<Competitor> {
         let folder = memory.join(&transcript.truth.session_id);
         fs::create_dir_all(folder.join(DATA).join("store.sqlite"))?;
-        let mut hook = self.hook(in_memory(transcript.label), transcript, folder)?;
+        let mut hook = self.hook(in_memory_row(transcript.label), transcript, folder)?;
         hook.before.push(Preparation::Append(transcript.path.clone(), NEWS));
         Ok(hook)
     }
 
     /// Returns the seed's own PreCompact. `None` if its script or Node is missing.
-    fn seed(&self) -> anyhow::Result<Option<Competitor>> {
+    fn seed_hook(&self) -> anyhow::Result<Option<Competitor>> {
         let script = self.bench.seeds.join("clc/pre-compact-checkpoint.cjs");
         let Some(node) = competitors::node().filter(|_| script.is_file()) else { return Ok(None) };
-        let payload = self.stage.payload(Event::PreCompact, self.stage.labelled(LARGE)?)?;
-        let mut seed = Competitor::new(SEED, [node, script]).reading(payload);
+        let payload =
+            self.stage.payload(Event::PreCompact, self.stage.transcript_labelled(LARGE)?)?;
+        let mut seed = Competitor::new(SEED, [node, script]).with_stdin(payload);
         seed.environment.push(("CLC_PROJECT", self.stage.path("seed/project")));
         seed.environment.push(("CLC_HOME", self.stage.path("seed/home")));
         Ok(Some(seed))
     }
 
     /// Checks that every timed run wrote a checkpoint.
-    fn sealed(&self, hook: &Competitor, rounds: usize) -> anyhow::Result<()> {
+    fn check_checkpoints_written(&self, hook: &Competitor, rounds: usize) -> anyhow::Result<()> {
         let project = hook.environment.iter().find(|(name, _)| *name == "CLAUDE_PROJECT_DIR");
         let folder = project.context("no project")?.1.join(".claude/checkpoints");
         let names =
@@ -183,8 +187,11 @@ impl CheckpointBench<'_> {
 
     fn extractions(&self, whole: &[Timing]) -> anyhow::Result<Vec<Extraction>> {
         let extraction = |size: &&str| {
-            let (ours, floor) = (row(whole, &extraction(size))?, row(whole, &newlines(size))?);
-            let bytes = self.stage.labelled(size)?.truth.bytes;
+            let (ours, floor) = (
+                find_timing(whole, &extraction_row(size))?,
+                find_timing(whole, &newlines_row(size))?,
+            );
+            let bytes = self.stage.transcript_labelled(size)?.truth.bytes;
             let counts = ours.min_us / floor.min_us;
             Ok(Extraction { size: (*size).to_owned(), bytes, min_us: ours.min_us, counts })
         };
@@ -216,23 +223,23 @@ fn memory() -> anyhow::Result<TempDir> {
     folder.context("could not make a folder in memory")
 }
 
-fn newlines(size: &str) -> String {
+fn newlines_row(size: &str) -> String {
     format!("mmap newline count, {size}")
 }
 
-fn extraction(size: &str) -> String {
+fn extraction_row(size: &str) -> String {
     format!("plimsoll restore --transcript, {size}")
 }
 
-fn from_nothing(size: &str) -> String {
+fn from_scratch_row(size: &str) -> String {
     format!("plimsoll hook PreCompact from nothing, {size}")
 }
 
-fn from_saved(size: &str) -> String {
+fn from_saved_row(size: &str) -> String {
     format!("plimsoll hook PreCompact from saved state, {size}")
 }
 
-fn in_memory(size: &str) -> String {
+fn in_memory_row(size: &str) -> String {
     format!("… without disk and store, {size}")
 }
 
@@ -252,39 +259,40 @@ impl PartResults for CheckpointTimings {
         };
         let extraction = self.extraction.iter().map(extraction);
         let head = ["transcript", "ms", "GB/s", "× newline count"];
-        titled("From saved state", &timings(&self.saved, &[]))
-            + &titled("Whole transcripts", &timings(&self.whole, &self.missing))
-            + &titled("Extraction", &table(head, extraction))
+        with_title("From saved state", &timing_table(&self.saved, &[]))
+            + &with_title("Whole transcripts", &timing_table(&self.whole, &self.missing))
+            + &with_title("Extraction", &table(head, extraction))
     }
 
     fn picture(&self) -> Option<Picture> {
         let rows = self.whole.iter().chain(&self.saved);
         let bars: Vec<_> = rows.map(|row| Bar::new(&row.name, row.min_us / 1e3)).collect();
         let about = "Minimums of checkpoints and of what they are held against, in milliseconds, on a logarithmic scale";
-        Some(bars_on(&Scale::logarithmic(&bars), &bars, about))
+        Some(bar_chart(&Scale::logarithmic(&bars), &bars, about))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
         let (min, cpu): (TimingFigure, TimingFigure) = (|row| row.min_us, |row| row.cpu_p50_us);
-        let whole = row(&self.whole, &from_nothing(LARGE))?;
-        let floor = row(&self.whole, &newlines(LARGE))?;
-        let noop = row(&self.saved, NOOP)?;
+        let whole = find_timing(&self.whole, &from_scratch_row(LARGE))?;
+        let floor = find_timing(&self.whole, &newlines_row(LARGE))?;
+        let noop = find_timing(&self.saved, NOOP)?;
         let mut gates = Vec::new();
         for (what, of) in [("minimums", min), ("median CPU", cpu)] {
             let promise = format!("PreCompact from nothing / newline count, 100 MB, {what},");
             gates.push(at_most(&promise, of(whole) / of(floor), 8.0));
-            let worst = SIZES.iter().map(|size| row(&self.saved, &in_memory(size)).map(of));
+            let worst =
+                SIZES.iter().map(|size| find_timing(&self.saved, &in_memory_row(size)).map(of));
             let worst = worst.collect::<anyhow::Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max);
             let promise = format!("PreCompact from saved state / no-op, any size, {what},");
             gates.push(at_most(&promise, worst / of(noop), 8.0));
         }
         let promise = "PreCompact from nothing ≥ 8 × faster than CLC Node, 100 MB";
-        gates.push(match row(&self.whole, SEED) {
+        gates.push(match find_timing(&self.whole, SEED) {
             Ok(seed) => {
                 let times = min(seed) / min(whole);
                 Gate::new(promise, format!("{times:.1} ×"), times >= 8.0)
             }
-            Err(_) => Gate::without(SEED, promise),
+            Err(_) => Gate::not_judged(SEED, promise),
         });
         let peak = self.peak_bytes as f64 / 1e6;
         gates.push(Gate::new(

@@ -8,12 +8,12 @@ use crate::load::ResourceSample;
 use crate::section::Section;
 
 /// Prints the current step, because a full run takes a while.
-pub(crate) fn note(text: &str) {
+pub(crate) fn print_step(text: &str) {
     eprintln!("{text} …");
 }
 
 /// Prints a resource sample of a run that takes `lasts`.
-pub(crate) fn progress(held: &ResourceSample, lasts: Duration) {
+pub(crate) fn print_sample(held: &ResourceSample, lasts: Duration) {
     let ResourceSample { seconds, handles, threads, connections, files, checkpoints, .. } = held;
     let megabytes = held.memory_bytes as f64 / 1e6;
     eprintln!(
@@ -23,16 +23,16 @@ pub(crate) fn progress(held: &ResourceSample, lasts: Duration) {
 }
 
 /// Prints the promises that were missed or could not be judged.
-pub(crate) fn verdicts<'a>(gates: impl Iterator<Item = &'a Gate>) {
+pub(crate) fn print_missed_gates<'a>(gates: impl Iterator<Item = &'a Gate>) {
     for Gate { promise, measured, verdict } in gates {
         if *verdict != Verdict::Kept {
-            eprintln!("{}: {promise}: {measured}", verdict.word());
+            eprintln!("{}: {promise}: {measured}", verdict.label());
         }
     }
 }
 
 /// Prints the sections as Markdown.
-pub(crate) fn print(sections: &[Section]) {
+pub(crate) fn print_sections(sections: &[Section]) {
     for section in sections {
         println!("{}", section.markdown(""));
     }

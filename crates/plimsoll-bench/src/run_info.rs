@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use plimsoll_core::time::utc;
 
 /// Returns the date, the binary's version, the machine, and its load before the run.
-pub(crate) fn told(plimsoll: &Path) -> anyhow::Result<String> {
+pub(crate) fn describe_run(plimsoll: &Path) -> anyhow::Result<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64;
     let output = Command::new(plimsoll).arg("--version").env_clear().output();
     let version = output.context("could not start `plimsoll --version`")?.stdout;

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::gates::Gate;
 use crate::percentiles::Percentiles;
 use crate::section::PartResults;
-use crate::table::{spreads, titled};
+use crate::table::{percentile_table, with_title};
 
 const SAVES: u64 = 100_000;
 const WORDS: usize = 8_000;
@@ -33,11 +33,12 @@ pub(crate) struct RestoreTimings {
 }
 
 /// Writes a journal of saves, imports it, and restores from it.
-pub(crate) fn restore(plimsoll: &Path) -> anyhow::Result<RestoreTimings> {
+pub(crate) fn time_restores(plimsoll: &Path) -> anyhow::Result<RestoreTimings> {
     let home = TempDir::new().context("could not make a temporary folder")?;
     let words = vocabulary();
-    write(&home.path().join(".local/share/plimsoll"), &words).context("could not write saves")?;
-    let call = |arguments: &[&str]| timed(plimsoll, home.path(), arguments);
+    write_journal(&home.path().join(".local/share/plimsoll"), &words)
+        .context("could not write saves")?;
+    let call = |arguments: &[&str]| run_timed(plimsoll, home.path(), arguments);
     let taken_in_s = call(&[])? / 1e3;
     let (mut newest, mut search) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -67,7 +68,7 @@ fn vocabulary() -> Vec<String> {
 }
 
 /// Writes saves whose word frequencies are as uneven as those of a natural language.
-fn write(folder: &Path, words: &[String]) -> std::io::Result<()> {
+fn write_journal(folder: &Path, words: &[String]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut journal = BufWriter::new(File::create(folder.join("saves.jsonl"))?);
     let mut random = SplitMix64::new(7);
@@ -122,7 +123,7 @@ fn queries(words: &[String]) -> Vec<String> {
     ]
 }
 
-fn timed(plimsoll: &Path, home: &Path, arguments: &[&str]) -> anyhow::Result<f64> {
+fn run_timed(plimsoll: &Path, home: &Path, arguments: &[&str]) -> anyhow::Result<f64> {
     let mut command = Command::new(plimsoll);
     command.arg("rs").args(arguments).arg("--json").env_clear().env("HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -139,7 +140,10 @@ impl PartResults for RestoreTimings {
     fn tables(&self) -> String {
         let RestoreTimings { saves, taken_in_s, newest, search } = self;
         let title = format!("{saves} saves, taken in within {taken_in_s:.0} s");
-        titled(&title, &spreads("`plimsoll rs`", [("newest", newest), ("search", search)]))
+        with_title(
+            &title,
+            &percentile_table("`plimsoll rs`", [("newest", newest), ("search", search)]),
+        )
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {

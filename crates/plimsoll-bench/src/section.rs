@@ -50,7 +50,7 @@ impl Section {
 
     /// Formats the section as Markdown, with `remark` below the description.
     pub(crate) fn markdown(&self, remark: &str) -> String {
-        let promises = promises(&self.gates);
+        let promises = gate_table(&self.gates);
         let parts = [self.about, remark, &self.tables, &promises];
         let parts: Vec<_> = parts.iter().map(|part| part.trim()).collect();
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -58,9 +58,9 @@ impl Section {
     }
 }
 
-fn promises(gates: &[Gate]) -> String {
+fn gate_table(gates: &[Gate]) -> String {
     let row = |Gate { promise, measured, verdict }: &Gate| {
-        [promise.clone(), measured.clone(), verdict.word().to_owned()]
+        [promise.clone(), measured.clone(), verdict.label().to_owned()]
     };
     match gates {
         [] => String::new(),
@@ -69,7 +69,7 @@ fn promises(gates: &[Gate]) -> String {
 }
 
 /// Returns the table rows of `text` with this verdict.
-pub(crate) fn judged(text: &str, verdict: Verdict) -> Vec<&str> {
-    let end = format!("| {} |", verdict.word());
+pub(crate) fn rows_with_verdict(text: &str, verdict: Verdict) -> Vec<&str> {
+    let end = format!("| {} |", verdict.label());
     text.lines().filter(|line| line.ends_with(&end)).collect()
 }

@@ -25,7 +25,7 @@ impl ServeProcess {
         plimsoll.args(["serve", "--listen", "127.0.0.1:0"]).args(options).stderr(Stdio::piped());
         let child = plimsoll.spawn().context("could not start `plimsoll serve`")?;
         // From here on, an early return kills the child.
-        let mut server = Self::running(child, String::new());
+        let mut server = Self::from_child(child, String::new());
         let mut stderr = BufReader::new(server.child.stderr.take().context("no stderr")?);
         let mut line = String::new();
         stderr.read_line(&mut line)?;
@@ -37,17 +37,17 @@ impl ServeProcess {
     }
 
     /// Wraps a server that is already running.
-    pub(crate) fn running(child: Child, address: String) -> Self {
+    pub(crate) fn from_child(child: Child, address: String) -> Self {
         Self { child, address }
     }
 
     /// Returns the process id.
-    pub(crate) fn process(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends `SIGTERM` and waits until the server has stopped.
-    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)
             .context("the server has ended by itself")?;
         let end = Instant::now() + ENDING;
@@ -68,7 +68,7 @@ impl Drop for ServeProcess {
 }
 
 /// Builds a call of the binary with `home` as `HOME` and no other variables.
-pub(crate) fn at_home(plimsoll: &Path, home: &Path) -> Command {
+pub(crate) fn command_in_home(plimsoll: &Path, home: &Path) -> Command {
     let mut command = Command::new(plimsoll);
     command.env_clear().env("HOME", home).stdin(Stdio::null());
     command
@@ -83,7 +83,7 @@ pub(crate) struct TeamMember {
 
 impl TeamMember {
     /// Creates the team's tables in an empty database.
-    pub(crate) fn of(database: &Postgres, plimsoll: &Path, home: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn init(database: &Postgres, plimsoll: &Path, home: &Path) -> anyhow::Result<Self> {
         let database = database.url("postgres");
         let member = Self { plimsoll: plimsoll.to_owned(), home: home.to_owned(), database };
         let made = member.plimsoll().args(["team", "init"]).stdout(Stdio::null()).status();
@@ -96,7 +96,7 @@ impl TeamMember {
     }
 
     fn plimsoll(&self) -> Command {
-        let mut command = at_home(&self.plimsoll, &self.home);
+        let mut command = command_in_home(&self.plimsoll, &self.home);
         command.env("PLIMSOLL_DATABASE_URL", &self.database);
         command
     }

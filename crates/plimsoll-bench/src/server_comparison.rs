@@ -11,9 +11,9 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::gates::Gate;
-use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::plot::{Bar, Picture, Scale, bar_chart};
 use crate::section::PartResults;
-use crate::serve_process::{ServeProcess, at_home};
+use crate::serve_process::{ServeProcess, command_in_home};
 use crate::table::table;
 
 /// Results for the server. Requests per second are medians.
@@ -53,7 +53,7 @@ wrk.body = '{"environment": "development", "used_tokens": 170000, "max_tokens": 
 "#;
 
 /// Runs both servers and sends them the same requests alternately.
-pub(crate) fn serve(
+pub(crate) fn time_servers(
     plimsoll: &Path,
     python: Option<&Path>,
     seeds: &Path,
@@ -63,14 +63,14 @@ pub(crate) fn serve(
     std::fs::write(folder.path().join("post.lua"), POST)?;
     let seed = python.filter(|_| seeds.join("contexts_mcp/server.py").is_file());
     let both = ServerPair {
-        ours: ServeProcess::start(at_home(plimsoll, folder.path()), &UNLIMITED)?,
-        seed: seed.map(|python| seeds_own(python, seeds, folder.path())).transpose()?,
+        ours: ServeProcess::start(command_in_home(plimsoll, folder.path()), &UNLIMITED)?,
+        seed: seed.map(|python| start_seed_service(python, seeds, folder.path())).transpose()?,
         script: folder.path().join("post.lua"),
         quick,
     };
     // In this order: after the saves, the server is busy importing tens of thousands of them.
-    let (usage, usage_p99_ms) = both.asked(USAGE)?;
-    let (saves, saves_p99_ms) = both.asked(SAVE)?;
+    let (usage, usage_p99_ms) = both.measure(USAGE)?;
+    let (saves, saves_p99_ms) = both.measure(SAVE)?;
     Ok(ServerResults { usage, saves, usage_p99_ms, saves_p99_ms })
 }
 
@@ -85,21 +85,21 @@ struct ServerPair {
 
 impl ServerPair {
     /// Measures the answers per second of each server, and the p99 latency of plimsoll's.
-    fn asked(&self, path: &str) -> anyhow::Result<(RequestRates, f64)> {
+    fn measure(&self, path: &str) -> anyhow::Result<(RequestRates, f64)> {
         let (rounds, seconds) = if self.quick { (2, 1) } else { (5, 2) };
-        let p99_ms = self.ask(&self.ours, path, CLIENTS, seconds)?.p99_ms;
+        let p99_ms = self.run_wrk(&self.ours, path, CLIENTS, seconds)?.p99_ms;
         let (mut ours, mut seeds) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            ours.push(self.ask(&self.ours, path, CONNECTIONS, seconds)?.per_second);
+            ours.push(self.run_wrk(&self.ours, path, CONNECTIONS, seconds)?.per_second);
             if let Some(seed) = &self.seed {
-                seeds.push(self.ask(seed, path, CONNECTIONS, seconds)?.per_second);
+                seeds.push(self.run_wrk(seed, path, CONNECTIONS, seconds)?.per_second);
             }
         }
         let ours = median(ours).context("nothing was asked")?;
         Ok((RequestRates { ours, seeds: median(seeds) }, p99_ms))
     }
 
-    fn ask(
+    fn run_wrk(
         &self,
         server: &ServeProcess,
         path: &str,
@@ -115,7 +115,7 @@ impl ServerPair {
         let output = output.context("could not run `wrk`: `apt install wrk` installs it")?;
         let text = String::from_utf8_lossy(&output.stdout);
         ensure!(output.status.success() && !text.contains("Non-2xx"), "wrk: {text}");
-        understood(&text).with_context(|| format!("wrk says: {text}"))
+        parse_wrk(&text).with_context(|| format!("wrk says: {text}"))
     }
 }
 
@@ -131,7 +131,7 @@ struct WrkReport {
 }
 
 /// Starts the seed's service and waits until it accepts connections.
-fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<ServeProcess> {
+fn start_seed_service(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<ServeProcess> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut command = Command::new(python);
     command.args(["-m", "uvicorn", "server:app", "--no-access-log", "--log-level", "error"]);
@@ -139,7 +139,7 @@ fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Serve
     command.env("STORE", folder.join("contexts.db")).env("SYNC", "FULL");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let child = command.spawn().context("could not start the seed's service")?;
-    let server = ServeProcess::running(child, format!("127.0.0.1:{port}"));
+    let server = ServeProcess::from_child(child, format!("127.0.0.1:{port}"));
     let began = Instant::now();
     while TcpStream::connect(&server.address).is_err() {
         ensure!(began.elapsed() < Duration::from_secs(30), "the seed's service does not answer");
@@ -148,7 +148,7 @@ fn seeds_own(python: &Path, seeds: &Path, folder: &Path) -> anyhow::Result<Serve
     Ok(server)
 }
 
-fn understood(text: &str) -> Option<WrkReport> {
+fn parse_wrk(text: &str) -> Option<WrkReport> {
     let after = |label: &str| {
         text.lines().find_map(|line| Some(line.trim().strip_prefix(label)?.trim().to_owned()))
     };
@@ -193,7 +193,7 @@ impl PartResults for ServerResults {
             [Some(Bar::new(&format!("plimsoll serve, {name}"), contest.ours)), seeds]
         });
         let bars: Vec<_> = bars.flatten().collect();
-        Some(bars_on(&Scale::even(&bars, None), &bars, "Answers a second, with 32 connections"))
+        Some(bar_chart(&Scale::linear(&bars, None), &bars, "Answers a second, with 32 connections"))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
@@ -202,7 +202,7 @@ impl PartResults for ServerResults {
                 format!("{what} ≥ {least} × the seed's service, {CONNECTIONS} connections");
             match contest.times() {
                 Some(times) => Gate::new(promise, format!("{times:.1} ×"), times >= least),
-                None => Gate::without("the seed's service", promise),
+                None => Gate::not_judged("the seed's service", promise),
             }
         };
         let quick = |what: &str, p99: f64| {
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn what_wrk_says_is_understood() {
         let text = "  Latency Distribution\n     50%  803.00us\n     99%    1.23ms\n  9 requests in 1.00s\nRequests/sec:  25954.10\nTransfer/sec: 1MB\n";
-        let answer = understood(text).unwrap();
+        let answer = parse_wrk(text).unwrap();
         assert_eq!((answer.per_second, answer.p99_ms), (25954.10, 1.23));
         assert_eq!(millis("1.5s"), Some(1500.0));
     }

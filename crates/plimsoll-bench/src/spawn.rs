@@ -79,7 +79,7 @@ impl Competitor {
     }
 
     /// Sets the file on stdin.
-    pub(crate) fn reading(self, stdin: PathBuf) -> Self {
+    pub(crate) fn with_stdin(self, stdin: PathBuf) -> Self {
         Self { stdin: Some(stdin), ..self }
     }
 
@@ -117,7 +117,7 @@ pub(crate) fn race(
     let mut samples = vec![Vec::with_capacity(rounds); competitors.len()];
     for round in 0..WARM_UP + rounds {
         for index in shuffled(competitors.len(), &mut random) {
-            let sample = run(stage, &competitors[index])?;
+            let sample = run_timed(stage, &competitors[index])?;
             if round >= WARM_UP {
                 samples[index].push(sample);
             }
@@ -131,7 +131,7 @@ pub(crate) fn race(
 }
 
 /// Runs a competitor untimed and returns its output and exit status.
-pub(crate) fn output(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<Output> {
+pub(crate) fn run_untimed(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<Output> {
     let mut command = competitor.command(stage)?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.output().with_context(|| format!("could not run `{}`", competitor.name))
@@ -144,7 +144,7 @@ struct Sample {
     rss: u64,
 }
 
-fn run(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<Sample> {
+fn run_timed(stage: &BenchEnv, competitor: &Competitor) -> anyhow::Result<Sample> {
     let name = &competitor.name;
     let mut command = competitor.command(stage)?;
     let start = Instant::now();

@@ -16,7 +16,7 @@ pub(crate) fn table<const N: usize>(
 }
 
 /// Formats a table below a heading.
-pub(crate) fn titled(title: &str, table: &str) -> String {
+pub(crate) fn with_title(title: &str, table: &str) -> String {
     format!("### {title}\n\n{table}\n")
 }
 
@@ -37,7 +37,7 @@ const TIMED: [&str; 9] = [
 ];
 
 /// Formats process timings with their ratios to the no-op, followed by the missing processes.
-pub(crate) fn timings(timings: &[Timing], missing: &[String]) -> String {
+pub(crate) fn timing_table(timings: &[Timing], missing: &[String]) -> String {
     let noop = timings.iter().find(|timing| timing.name == NOOP);
     let (min, cpu) = noop.map_or((f64::NAN, f64::NAN), |noop| (noop.min_us, noop.cpu_p50_us));
     let timed = |row: &Timing| {
@@ -58,7 +58,7 @@ pub(crate) fn timings(timings: &[Timing], missing: &[String]) -> String {
 }
 
 /// Formats one row of percentiles per repeated call.
-pub(crate) fn spreads<'a>(
+pub(crate) fn percentile_table<'a>(
     what: &str,
     rows: impl IntoIterator<Item = (&'a str, &'a Percentiles)>,
 ) -> String {

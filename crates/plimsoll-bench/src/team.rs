@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 use crate::gates::Gate;
 use crate::percentiles::Percentiles;
-use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::plot::{Bar, Picture, Scale, bar_chart};
 use crate::section::PartResults;
 use crate::serve_process::TeamMember;
-use crate::table::spreads;
+use crate::table::percentile_table;
 
 const FILLING: &str = include_str!("../team.sql");
 const ROUNDS: usize = 60;
@@ -43,10 +43,10 @@ pub(crate) struct TeamPageTimings {
 }
 
 /// Fills a database, serves it, and opens each page repeatedly.
-pub(crate) fn open(plimsoll: &Path) -> anyhow::Result<TeamPageTimings> {
+pub(crate) fn time_pages(plimsoll: &Path) -> anyhow::Result<TeamPageTimings> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
-    let member = TeamMember::of(&database, plimsoll, home.path())?;
+    let member = TeamMember::init(&database, plimsoll, home.path())?;
     database.sql(FILLING);
     database.sql("VACUUM ANALYZE");
     let server = member.serve()?;
@@ -75,14 +75,14 @@ impl PartResults for TeamPageTimings {
         sessions, 1,000,000 readings, 100,000 checkpoints and 100,000 saves.";
 
     fn tables(&self) -> String {
-        spreads("page", self.pages.iter().map(|(name, spread)| (*name, spread)))
+        percentile_table("page", self.pages.iter().map(|(name, spread)| (*name, spread)))
     }
 
     fn picture(&self) -> Option<Picture> {
         let bars = self.pages.iter().map(|(name, spread)| Bar::ours(name, spread.p95_ms));
         let bars: Vec<_> = bars.collect();
         let about = "The p95 of each page, in milliseconds; the red line is the limit";
-        Some(bars_on(&Scale::even(&bars, Some(LIMIT_MS)), &bars, about))
+        Some(bar_chart(&Scale::linear(&bars, Some(LIMIT_MS)), &bars, about))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {

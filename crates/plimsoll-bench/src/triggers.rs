@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::gates::Gate;
 use crate::section::PartResults;
 use crate::table::table;
-use crate::watchers::{SESSIONS, SessionsHome, settle};
+use crate::watchers::{SESSIONS, SessionsHome, wait_until_idle};
 
 /// Prompt size that takes a session over its threshold.
 const OVER: u64 = 125_000;
@@ -50,7 +50,7 @@ struct CheckpointRequests {
 }
 
 /// Lets all sessions cross, once for each way to decide.
-pub(crate) fn cross(plimsoll: &Path) -> anyhow::Result<TriggerResults> {
+pub(crate) fn time_crossings(plimsoll: &Path) -> anyhow::Result<TriggerResults> {
     let hooks = run(plimsoll, "")?;
     let watcher = run(plimsoll, "checkpoint: {on_line: watcher}\n")?;
     Ok(TriggerResults { sessions: SESSIONS, hooks, watcher })
@@ -63,8 +63,8 @@ fn run(plimsoll: &Path, config: &str) -> anyhow::Result<CheckpointRequests> {
     fs::write(file, config)?;
     let mut command = Command::new(plimsoll);
     command.args(["watch", "--json"]);
-    home.run(command, |home, child, told| {
-        settle(child, told)?;
+    home.with_watcher(command, |home, child, told| {
+        wait_until_idle(child, told)?;
         let mut crossed = HashMap::new();
         for transcript in &mut home.transcripts {
             // Take the time before writing: the watcher may react before this thread continues.
@@ -77,15 +77,18 @@ fn run(plimsoll: &Path, config: &str) -> anyhow::Result<CheckpointRequests> {
             thread::sleep(Duration::from_millis(20));
         }
         thread::sleep(AFTERWARDS);
-        judge(&inboxes, &crossed)
+        collect_requests(&inboxes, &crossed)
     })
 }
 
-fn judge(inboxes: &Path, crossed: &HashMap<String, i64>) -> anyhow::Result<CheckpointRequests> {
+fn collect_requests(
+    inboxes: &Path,
+    crossed: &HashMap<String, i64>,
+) -> anyhow::Result<CheckpointRequests> {
     let mut lags = Vec::new();
     let (mut missed, mut twice) = (0, 0);
     for (session, written) in crossed {
-        let posted = posted(&inboxes.join(session))?;
+        let posted = posted_times(&inboxes.join(session))?;
         missed += usize::from(posted.is_empty());
         twice += posted.len().saturating_sub(1);
         lags.extend(posted.first().map(|posted| posted - written));
@@ -103,7 +106,7 @@ fn judge(inboxes: &Path, crossed: &HashMap<String, i64>) -> anyhow::Result<Check
 }
 
 /// Returns the times at which the messages in an inbox were posted.
-fn posted(inbox: &Path) -> anyhow::Result<Vec<i64>> {
+fn posted_times(inbox: &Path) -> anyhow::Result<Vec<i64>> {
     let files = fs::read_dir(inbox).into_iter().flatten().flatten();
     let read = |path: &Path| -> anyhow::Result<i64> {
         let message: Value = serde_json::from_slice(&fs::read(path)?)?;

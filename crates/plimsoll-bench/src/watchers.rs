@@ -17,9 +17,9 @@ use tempfile::TempDir;
 
 use crate::gates::Gate;
 use crate::naive_watcher;
-use crate::plot::{Bar, Picture, Scale, bars_on};
+use crate::plot::{Bar, Picture, Scale, bar_chart};
 use crate::section::PartResults;
-use crate::table::{megabytes, table, titled};
+use crate::table::{megabytes, table, with_title};
 
 pub(crate) const SESSIONS: usize = 500;
 const PROJECTS: usize = 25;
@@ -62,7 +62,7 @@ struct WatcherRun {
 }
 
 /// Lets sessions grow while each of the two watchers runs.
-pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<WatcherResults> {
+pub(crate) fn time_watchers(plimsoll: &Path, quick: bool) -> anyhow::Result<WatcherResults> {
     let (seconds, idle) = if quick { (10, 5) } else { (60, 30) };
     let (time, idle) = (Duration::from_secs(seconds), Duration::from_secs(idle));
     let run = |naive: bool| -> anyhow::Result<WatcherRun> {
@@ -75,7 +75,7 @@ pub(crate) fn watch(plimsoll: &Path, quick: bool) -> anyhow::Result<WatcherResul
             false => command.args(["watch", "--json"]),
             true => command.arg(naive_watcher::ARGUMENT).arg(home.projects()),
         };
-        home.run(command, |home, child, told| home.measure(child, told, time, idle))
+        home.with_watcher(command, |home, child, told| home.measure(child, told, time, idle))
     };
     Ok(WatcherResults { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
 }
@@ -136,7 +136,7 @@ impl SessionsHome {
     }
 
     /// Starts a watcher and runs `work` while it is running.
-    pub(crate) fn run<T>(
+    pub(crate) fn with_watcher<T>(
         mut self,
         mut command: Command,
         work: impl FnOnce(&mut Self, &mut Child, &Mutex<WatcherReports>) -> anyhow::Result<T>,
@@ -148,7 +148,7 @@ impl SessionsHome {
         let told = Arc::new(Mutex::new(WatcherReports::default()));
         let listener = thread::spawn({
             let told = Arc::clone(&told);
-            move || listen(out, &told)
+            move || record_reports(out, &told)
         });
         let figures = work(&mut self, &mut child, &told);
         child.kill()?;
@@ -166,7 +166,7 @@ impl SessionsHome {
         time: Duration,
         idle: Duration,
     ) -> anyhow::Result<WatcherRun> {
-        settle(child, told)?;
+        wait_until_idle(child, told)?;
         let idle_cpu_percent = cpu_during(child, || {
             thread::sleep(idle);
             Ok(())
@@ -243,7 +243,7 @@ fn lock(told: &Mutex<WatcherReports>) -> std::sync::MutexGuard<'_, WatcherReport
 }
 
 /// Records the watcher's reports until it ends.
-fn listen(out: ChildStdout, told: &Mutex<WatcherReports>) {
+fn record_reports(out: ChildStdout, told: &Mutex<WatcherReports>) {
     for line in BufReader::new(out).lines().map_while(Result::ok) {
         let now = Instant::now();
         let Ok(notice) = serde_json::from_str::<Value>(&line) else { continue };
@@ -260,7 +260,7 @@ fn listen(out: ChildStdout, told: &Mutex<WatcherReports>) {
 }
 
 /// Waits until the watcher has reported every session and is idle.
-pub(crate) fn settle(child: &Child, told: &Mutex<WatcherReports>) -> anyhow::Result<()> {
+pub(crate) fn wait_until_idle(child: &Child, told: &Mutex<WatcherReports>) -> anyhow::Result<()> {
     let end = Instant::now() + SETTLING;
     while Instant::now() < end {
         let before = cpu_time(child)?;
@@ -323,7 +323,7 @@ impl PartResults for WatcherResults {
             "missed",
         ];
         let rows = [("`plimsoll watch --json`", plimsoll), ("re-reads what has changed", naive)];
-        titled(&format!("{sessions} sessions, {seconds} s"), &table(head, rows.map(row)))
+        with_title(&format!("{sessions} sessions, {seconds} s"), &table(head, rows.map(row)))
     }
 
     fn picture(&self) -> Option<Picture> {
@@ -334,7 +334,7 @@ impl PartResults for WatcherResults {
         };
         let bars = runs.map(bar).concat();
         let about = "The lag of both watchers, in milliseconds, on a logarithmic scale";
-        Some(bars_on(&Scale::logarithmic(&bars), &bars, about))
+        Some(bar_chart(&Scale::logarithmic(&bars), &bars, about))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {

@@ -89,7 +89,7 @@ fn overflows(world: &World, store: &Store, since: Millis) -> anyhow::Result<Auto
         let (window, _) = bounds(in_force.of(&row.session), model, version, row.tokens);
         let is_full = row.tokens >= window.tokens;
         overflows.all += u64::from(is_full);
-        overflows.unwarned += u64::from(is_full && !row.warned);
+        overflows.without_warning += u64::from(is_full && !row.warned);
     }
     Ok(overflows)
 }
@@ -142,7 +142,7 @@ impl Criteria {
             }
             None => "nothing was needed after a compaction".to_owned(),
         };
-        let AutoCompactionCounts { all, unwarned } = self.overflows;
+        let AutoCompactionCounts { all, without_warning: unwarned } = self.overflows;
         [
             ("phantom checkpoints", thousands(self.phantoms)),
             (

@@ -173,10 +173,10 @@ impl<'a> Ingester<'a> {
                 let shrunk = bookmark.offset > file.len();
                 read(&file, if shrunk { Bookmark::default() } else { bookmark })
             })?;
-            if before == Some(done.read_to) || done.read_to >= file.len() {
+            if before == Some(done.end_offset) || done.end_offset >= file.len() {
                 break;
             }
-            before = Some(done.read_to);
+            before = Some(done.end_offset);
         }
         Ok(())
     }
@@ -296,7 +296,7 @@ impl Reader {
         path: &Path,
         bookmark: &Bookmark,
     ) -> Self {
-        let (turn, model) = bookmark.note.split_once(' ').unwrap_or_default();
+        let (turn, model) = bookmark.reader_state.split_once(' ').unwrap_or_default();
         let project = || load::first_folder(agent, file).map(|folder| paths::canonical(&folder));
         let is_young = bookmark.offset < BEGINNING;
         let session = SessionRow {
@@ -379,7 +379,7 @@ impl Reader {
 
     fn batch(mut self, offset: u64) -> Batch {
         let model = self.session.model.as_deref().unwrap_or_default();
-        self.batch.next = Bookmark { offset, note: format!("{} {model}", self.turn) };
+        self.batch.next = Bookmark { offset, reader_state: format!("{} {model}", self.turn) };
         if self.session.last_seen > 0 {
             // A subagent's model is not the session's.
             if self.subagent.is_some() {

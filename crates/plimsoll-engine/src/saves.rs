@@ -98,10 +98,10 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     while read_to < journal.len() {
         let done = store.ingest(&source, |here| read(&journal, here, BATCH))?;
         rows += done.rows;
-        if done.read_to == read_to {
+        if done.end_offset == read_to {
             break;
         }
-        read_to = done.read_to;
+        read_to = done.end_offset;
     }
     Ok(rows)
 }

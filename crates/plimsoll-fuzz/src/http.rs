@@ -16,7 +16,7 @@ use crate::sandbox::{Sandbox, agent};
 pub(crate) fn run(input: &[u8]) {
     let Some(request) = request(input) else { return };
     SERVER.with_borrow_mut(|server| {
-        let kept = server.take().filter(|server| server.answered < REQUESTS);
+        let kept = server.take().filter(|server| server.requests < REQUESTS);
         server.get_or_insert(kept.unwrap_or_else(Server::new)).answer(request);
     });
 }
@@ -41,7 +41,7 @@ fn request(input: &[u8]) -> Option<Request<Body>> {
 }
 
 struct Server {
-    answered: usize,
+    requests: usize,
     router: Router,
     bearer: String,
     runtime: Runtime,
@@ -60,11 +60,11 @@ impl Server {
         let options = ServerOptions { log: LogFormat::Text, writes_per_second: u32::MAX };
         let router = router(AppState::new(world, &options).unwrap());
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        Self { answered: 0, router, bearer, runtime, _sandbox: sandbox }
+        Self { requests: 0, router, bearer, runtime, _sandbox: sandbox }
     }
 
     fn answer(&mut self, mut request: Request<Body>) {
-        self.answered += 1;
+        self.requests += 1;
         request.headers_mut().insert(header::AUTHORIZATION, self.bearer.parse().unwrap());
         let router = self.router.clone();
         let is_head = request.method() == Method::HEAD;

@@ -57,7 +57,7 @@ pub fn calibrate(
 }
 
 fn case(task: &PastTask) -> Case {
-    let PastTask { last_word, kind, predicted, grown, .. } = *task;
+    let PastTask { last_active: last_word, kind, predicted, growth: grown, .. } = *task;
     Case { at: last_word, kind, predicted, measured: grown }
 }
 
@@ -78,10 +78,10 @@ fn ingest_transcript(store: &mut Store, found: &Found) -> anyhow::Result<()> {
             let here = if here.offset > file.len() { Bookmark::default() } else { here };
             read_batch(found.agent, &file, found, &here)
         })?;
-        if done.read_to >= file.len() || read_to == Some(done.read_to) {
+        if done.end_offset >= file.len() || read_to == Some(done.end_offset) {
             return Ok(());
         }
-        read_to = Some(done.read_to);
+        read_to = Some(done.end_offset);
     }
 }
 
@@ -93,9 +93,9 @@ fn read_batch(
 ) -> anyhow::Result<Batch> {
     // A note that this version cannot parse, written by a later version, is ignored. Rows that are
     // already stored stay.
-    let mut seen: SessionCost = serde_json::from_str(&here.note).unwrap_or_default();
+    let mut seen: SessionCost = serde_json::from_str(&here.reader_state).unwrap_or_default();
     let offset = whole_lines(file, here.offset, BATCH, |line| seen.add_record(agent, line.bytes))?;
-    let next = Bookmark { offset, note: serde_json::to_string(&seen)? };
+    let next = Bookmark { offset, reader_state: serde_json::to_string(&seen)? };
     let past_tasks = seen.past_task(found).into_iter().collect();
     Ok(Batch { past_tasks, next, ..Batch::default() })
 }
@@ -142,7 +142,13 @@ impl SessionCost {
     fn past_task(&self, found: &Found) -> Option<PastTask> {
         let (kind, predicted) = self.asked?;
         let (session, last_word) = (found.owner.session.clone(), self.last_word);
-        Some(PastTask { session, last_word, kind, predicted, grown: self.total_growth() })
+        Some(PastTask {
+            session,
+            last_active: last_word,
+            kind,
+            predicted,
+            growth: self.total_growth(),
+        })
     }
 }
 

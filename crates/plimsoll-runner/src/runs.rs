@@ -55,7 +55,7 @@ fn read_journal(journal: &JsonLines, id: &RunId, here: &Bookmark) -> anyhow::Res
     let has_news = offset != here.offset;
     let run = Run::fold(id.clone(), lines.clone()).filter(|_| has_news);
     let runs = run.map(|run| RunRow { run, lines }).into_iter().collect();
-    Ok(Batch { runs, next: Bookmark { offset, note: String::new() }, ..Batch::default() })
+    Ok(Batch { runs, next: Bookmark { offset, reader_state: String::new() }, ..Batch::default() })
 }
 
 /// Returns the current status of a run.
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(store.runs(Some(Path::new("/q")), 0, 9).unwrap(), []);
             assert_eq!(store.run_of(&session()).unwrap(), Some(run.id.clone()));
             let counts = store.run_counts().unwrap();
-            assert_eq!((counts.runs, counts.legs, counts.restarts), (1, 1, 0));
+            assert_eq!((counts.runs, counts.sessions, counts.restarts), (1, 1, 0));
             assert_eq!((run.progress().done, run.progress().of), (2, 2));
         }
     }

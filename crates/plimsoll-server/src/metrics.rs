@@ -68,7 +68,7 @@ const CRITERIA: [(&str, &str, Figure); 8] = [
     }),
     ("full_windows", "Windows that ran full in the last days", |it| Some(it.overflows.all as f64)),
     ("full_windows_unwarned", "Those of them without a word before", |it| {
-        Some(it.overflows.unwarned as f64)
+        Some(it.overflows.without_warning as f64)
     }),
     ("restores", "Sessions given back what was lost, in the last days", |it| {
         Some(it.restores as f64)
@@ -167,7 +167,7 @@ impl Metrics {
 
     /// Sets the gauges of runs.
     pub(crate) fn set_runs(&self, active: usize, counts: RunCounts) {
-        let values = [active as u64, counts.legs, counts.restarts];
+        let values = [active as u64, counts.sessions, counts.restarts];
         for (gauge, value) in self.runs.iter().zip(values) {
             gauge.set(value as i64);
         }

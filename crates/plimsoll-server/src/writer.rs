@@ -28,7 +28,7 @@ pub(crate) struct Writer {
 }
 
 enum WriterTask {
-    Keep(Box<NewSave>, oneshot::Sender<Option<Save>>),
+    Write(Box<NewSave>, oneshot::Sender<Option<Save>>),
     Stop,
 }
 
@@ -56,7 +56,7 @@ impl Writer {
         let (own_paths, own_log) = (paths.clone(), log.clone());
         let take_in = move || run_indexer(&own_paths, store, &taken, &own_log);
         thread::Builder::new().name("indexer".to_owned()).spawn(take_in)?;
-        let pen = SaveWriter { paths, live, metrics, log, news };
+        let pen = SaveWriter { paths, live, metrics, log, wake: news };
         let write = move || pen.run(&todo);
         let thread = thread::Builder::new().name("writer".to_owned()).spawn(write)?;
         Ok(Self { tasks, thread: Mutex::new(Some(thread)) })
@@ -66,7 +66,7 @@ impl Writer {
     pub(crate) async fn write(&self, save: NewSave) -> Result<Save, Problem> {
         let (done, kept) = oneshot::channel();
         let full = |_| Problem::unavailable("too many saves wait to be written");
-        self.tasks.try_send(WriterTask::Keep(Box::new(save), done)).map_err(full)?;
+        self.tasks.try_send(WriterTask::Write(Box::new(save), done)).map_err(full)?;
         let kept = kept.await.ok().flatten();
         kept.ok_or_else(|| Problem::internal("the save could not be written"))
     }
@@ -87,17 +87,17 @@ struct SaveWriter {
     metrics: Metrics,
     log: Log,
     /// Wakes the indexer thread.
-    news: Sender<()>,
+    wake: Sender<()>,
 }
 
 impl SaveWriter {
     fn run(&self, todo: &Receiver<WriterTask>) {
-        while let Ok(WriterTask::Keep(save, done)) = todo.recv() {
+        while let Ok(WriterTask::Write(save, done)) = todo.recv() {
             let (mut saves, mut waiting) = (vec![*save], vec![done]);
             let mut is_over = false;
             while saves.len() < TOGETHER && !is_over {
                 match todo.try_recv() {
-                    Ok(WriterTask::Keep(save, done)) => {
+                    Ok(WriterTask::Write(save, done)) => {
                         saves.push(*save);
                         waiting.push(done);
                     }
@@ -127,7 +127,7 @@ impl SaveWriter {
             let _ = done.send(save);
         }
         // Without an indexer, the next read request reads the journal.
-        let _ = self.news.send(());
+        let _ = self.wake.send(());
     }
 }
 

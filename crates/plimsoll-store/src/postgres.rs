@@ -74,7 +74,7 @@ impl TeamStore {
     pub async fn connect(url: &str) -> Result<(Self, Notifications), TeamError> {
         let address = Address::parse(url)?;
         let connected = timeout(CONNECT, connect(&address)).await;
-        let (client, bell) = connected.map_err(|_| TeamError::Slow("connect to"))??;
+        let (client, bell) = connected.map_err(|_| TeamError::TimedOut("connect to"))??;
         Ok((Self { client }, bell))
     }
 
@@ -94,7 +94,7 @@ impl TeamStore {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, TeamError> {
         let answered = timeout(ANSWER, self.client.query(sql, params)).await;
-        let answered = answered.map_err(|_| TeamError::Slow(task))?;
+        let answered = answered.map_err(|_| TeamError::TimedOut(task))?;
         answered.map_err(|error| TeamError::from_query(task, error))
     }
 

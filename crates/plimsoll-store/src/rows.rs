@@ -35,7 +35,7 @@ pub struct Bookmark {
     /// The byte offset of the first unread byte.
     pub offset: u64,
     /// The reader's state at this offset (such as turn and model), in a format of the reader's own.
-    pub note: String,
+    pub reader_state: String,
 }
 
 /// Rows read from one source, and the position after them.
@@ -69,7 +69,7 @@ pub struct RunRow {
 pub struct RunCounts {
     pub runs: u64,
     /// Sessions of all runs.
-    pub legs: u64,
+    pub sessions: u64,
     /// Sessions that continued the work of an earlier session.
     pub restarts: u64,
 }
@@ -79,20 +79,20 @@ pub struct RunCounts {
 pub struct PastTask {
     pub session: SessionId,
     /// The time of the session's last activity.
-    pub last_word: Millis,
+    pub last_active: Millis,
     /// The kind of task, recognized by a keyword in the request.
     pub kind: Kind,
     /// The estimate of the formula.
     pub predicted: Tokens,
     /// The growth of the session's own window, without the shrinking by compactions.
-    pub grown: Tokens,
+    pub growth: Tokens,
 }
 
 /// The result of ingesting a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IngestResult {
     /// The byte offset up to which the source has now been read.
-    pub read_to: u64,
+    pub end_offset: u64,
     /// The number of new or changed rows, not counting sessions.
     pub rows: usize,
 }
@@ -210,7 +210,7 @@ pub struct ClientSettingsRow {
     /// The time since when these settings apply, as far as known.
     pub since: Millis,
     /// The time of the last check.
-    pub looked: Millis,
+    pub checked_at: Millis,
 }
 
 /// The highest fill level of a session's own window.
@@ -243,7 +243,7 @@ pub struct FirstPromptRow {
 pub struct AutoCompactionCounts {
     pub all: u64,
     /// Those without a warning or checkpoint by plimsoll beforehand.
-    pub unwarned: u64,
+    pub without_warning: u64,
 }
 
 /// A period in which a session worked without a new prompt from the user.

@@ -54,7 +54,7 @@ const MIGRATIONS: &[M<'static>] = &[
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    machine: String,
+    machine_id: String,
 }
 
 impl Store {
@@ -79,14 +79,14 @@ impl Store {
 
     /// Returns the id under which this machine sends rows to a team.
     pub fn machine_id(&self) -> &str {
-        &self.machine
+        &self.machine_id
     }
 
     /// Replaces the machine's id, so that a rebuilt store keeps the id of the old one.
     pub fn set_machine_id(&mut self, name: &str) -> Result<(), StoreError> {
         let sql = "UPDATE meta SET value = ?1 WHERE name = 'machine'";
         self.connection.execute(sql, params![name]).map_err(self.error_during("name"))?;
-        self.machine = name.to_owned();
+        self.machine_id = name.to_owned();
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let machine = set_up(&mut connection, patience)
             .map_err(|error| StoreError::from_migration(path, error))?;
-        Ok(Self { connection, path: path.to_owned(), machine })
+        Ok(Self { connection, path: path.to_owned(), machine_id: machine })
     }
 
     /// Returns a function that converts a database error during `task`.

@@ -89,7 +89,7 @@ fn ingest_part(store: &mut Store, source: &SourceFile, from: u64, part: Batch) {
 }
 
 fn to(offset: u64) -> Bookmark {
-    Bookmark { offset, note: String::new() }
+    Bookmark { offset, reader_state: String::new() }
 }
 
 fn session_grows_and_a_response_arrives_in_blocks(store: &mut Store) {

@@ -20,7 +20,7 @@ const ALL: ShipmentFilter<'static> = ShipmentFilter {
     readings: true,
     checkpoints: true,
     saves: true,
-    sends: &|_| true,
+    allows_project: &|_| true,
     since: Millis::MIN,
 };
 
@@ -109,7 +109,7 @@ fn ingest_batch(store: &mut Store, file: &str, batch: Batch) {
     let source = SourceFile { path: file.into(), inode: 1 };
     store
         .ingest(&source, |here| {
-            let next = Bookmark { offset: here.offset + 1, note: String::new() };
+            let next = Bookmark { offset: here.offset + 1, reader_state: String::new() };
             Ok::<_, StoreError>(Batch { next, ..batch })
         })
         .unwrap();
@@ -183,20 +183,20 @@ fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
         assert_eq!(people, [("ann", "anns-box"), ("bob", "bobs-box")]);
         let mut own = ann.session_overview(&id("ann-1")).unwrap().unwrap();
         own.session.transcript = None;
-        assert_eq!(all[0].it, own, "the paths of transcripts stay where they are");
-        assert_eq!(team.session(&id("ann-1")).await.unwrap().unwrap().it, own);
+        assert_eq!(all[0].value, own, "the paths of transcripts stay where they are");
+        assert_eq!(team.session(&id("ann-1")).await.unwrap().unwrap().value, own);
         assert_eq!(team.series(&id("ann-1")).await.unwrap(), ann.series(&id("ann-1"), 0).unwrap());
         let there = team.checkpoint("2026-11-15-120000-ann-1").await.unwrap().unwrap();
-        assert_eq!(there.it, checkpoint("ann-1"));
+        assert_eq!(there.value, checkpoint("ann-1"));
         assert_eq!(
             team.checkpoints_of(&id("bob-1"), 9).await.unwrap()[0].summary,
-            there.it.summary
+            there.value.summary
         );
         let filter = SaveFilter::default();
         let saves = team.newest_saves(&filter, 9).await.unwrap();
         assert_eq!(saves.len(), 2);
         let found = team.search_saves("caree bob", &filter, 9).await.unwrap().unwrap();
-        assert_eq!((found.len(), &found[0].it), (1, &save("careen bob-1")));
+        assert_eq!((found.len(), &found[0].value), (1, &save("careen bob-1")));
         assert_eq!(team.search_saves("' & | !", &filter, 9).await.unwrap(), None);
         let environments = team.environments().await.unwrap();
         assert_eq!(environments, [SaveEnvironment::new("release").unwrap()]);
@@ -279,8 +279,13 @@ fn nothing_leaves_that_may_not() {
         );
         ann.start_shipping("there").unwrap();
         let sends = |project: Option<&Path>| project.is_some_and(|it| it.ends_with("hull"));
-        let some =
-            ShipmentFilter { checkpoints: false, saves: false, sends: &sends, since: 5_000, ..ALL };
+        let some = ShipmentFilter {
+            checkpoints: false,
+            saves: false,
+            allows_project: &sends,
+            since: 5_000,
+            ..ALL
+        };
         ship_all(&ann, &mut team, &machine(&ann, "ann"), &some).await;
         assert_eq!(server.sql("SELECT session FROM plimsoll.sessions"), "ann-1");
         assert_eq!(server.sql("SELECT DISTINCT session FROM plimsoll.readings"), "ann-1");

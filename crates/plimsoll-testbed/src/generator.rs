@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 pub use random::SplitMix64;
-use random::{POOL, code, prose};
+use random::{POOL, code_pool, prose_pool};
 use records::*;
 
 #[derive(Clone, Debug)]
@@ -83,10 +83,10 @@ pub struct Truth {
 /// Returns any error from writing to `out`.
 pub fn write(out: impl Write, options: &GeneratorOptions) -> io::Result<Truth> {
     let mut session = SessionWriter::new(out, options);
-    session.open()?;
-    while !session.turn()? {}
+    session.write_opening()?;
+    while !session.write_turn()? {}
     if let Ending::Trap(records) = options.ending {
-        session.trap(records)?;
+        session.write_trap(records)?;
     }
     session.out.flush()?;
     Ok(session.truth)
@@ -130,7 +130,7 @@ struct SessionWriter<'a, W> {
 impl<'a, W: Write> SessionWriter<'a, W> {
     fn new(out: W, options: &'a GeneratorOptions) -> Self {
         let mut random = SplitMix64::new(options.seed);
-        let (prose, code) = (prose(&mut random), code(&mut random));
+        let (prose, code) = (prose_pool(&mut random), code_pool(&mut random));
         let truth = Truth {
             session_id: random.uuid(),
             bytes: 0,
@@ -157,17 +157,17 @@ impl<'a, W: Write> SessionWriter<'a, W> {
         }
     }
 
-    fn inline(&self) -> bool {
+    fn is_inline(&self) -> bool {
         self.options.layout == Layout::Inline
     }
 
-    fn full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.truth.bytes >= self.options.size
     }
 
     /// Writes a record and returns its length in bytes. A record with a uuid becomes the parent of
     /// the next.
-    fn record(&mut self, template: &str, fields: Fields) -> io::Result<usize> {
+    fn write_record(&mut self, template: &str, fields: Fields) -> io::Result<usize> {
         let (uuid, hash, time) = (self.random.uuid(), self.random.hex("", 64), self.time());
         let parent = self.parent.as_ref().map_or("null".to_owned(), |uuid| format!("\"{uuid}\""));
         let agent = self.agent.as_ref().map(|agent| format!(",\"agentId\":\"{}\"", agent.id));
@@ -182,7 +182,7 @@ impl<'a, W: Write> SessionWriter<'a, W> {
             ("hash", &hash),
             ("time", &time),
         ];
-        let (head, tail) = if self.inline() { (INLINE_HEAD, "") } else { (HEAD, TAIL) };
+        let (head, tail) = if self.is_inline() { (INLINE_HEAD, "") } else { (HEAD, TAIL) };
         let (head, tail) = (self.fill(head, &own), self.fill(tail, &own));
         let frame = [("head", head.as_str()), ("tail", &tail)];
         let line = self.fill(template, &[fields, &own, &frame].concat()) + "\n";
@@ -231,7 +231,7 @@ impl<'a, W: Write> SessionWriter<'a, W> {
 
     /// Returns the tokens in the main window. In the last window, they are interpolated from the
     /// position in the file.
-    fn window(&self) -> f64 {
+    fn window_tokens(&self) -> f64 {
         let (Some(start), Some(wanted)) = (self.landing, self.options.prompt_tokens) else {
             return self.prompt;
         };
@@ -241,7 +241,7 @@ impl<'a, W: Write> SessionWriter<'a, W> {
     }
 
     /// Returns true, and begins the last window, if the rest of the file is just enough to fill it.
-    fn lands_now(&mut self) -> bool {
+    fn begin_last_window_if_due(&mut self) -> bool {
         let left = self.options.size.saturating_sub(self.truth.bytes) as f64 * TOKENS_PER_BYTE;
         let reach = |wanted| left <= (wanted as f64 - FIRST_PROMPT).max(0.0);
         let now = self.landing.is_none() && self.options.prompt_tokens.is_some_and(reach);
@@ -251,97 +251,97 @@ impl<'a, W: Write> SessionWriter<'a, W> {
         now
     }
 
-    fn open(&mut self) -> io::Result<()> {
-        self.lands_now();
-        if self.inline() {
-            return self.record(SUMMARY, &[]).map(drop);
+    fn write_opening(&mut self) -> io::Result<()> {
+        self.begin_last_window_if_due();
+        if self.is_inline() {
+            return self.write_record(SUMMARY, &[]).map(drop);
         }
-        self.record(MODE, &[])?;
-        self.attachments("SessionStart:startup")
+        self.write_record(MODE, &[])?;
+        self.write_attachments("SessionStart:startup")
     }
 
     /// Writes the attachments that follow a session start or a compaction.
-    fn attachments(&mut self, event: &str) -> io::Result<()> {
+    fn write_attachments(&mut self, event: &str) -> io::Result<()> {
         for template in ATTACHED {
-            self.record(template, &[("event", event)])?;
+            self.write_record(template, &[("event", event)])?;
         }
         Ok(())
     }
 
     /// Writes a turn: a prompt, some steps and a closing answer. Returns true if it was the last
     /// one.
-    fn turn(&mut self) -> io::Result<bool> {
-        self.record(FILE_HISTORY, &[])?;
+    fn write_turn(&mut self) -> io::Result<bool> {
+        self.write_record(FILE_HISTORY, &[])?;
         self.prompt_id = self.random.uuid();
-        let chars = self.random.around(120.0, 1.0);
+        let chars = self.random.lognormal(120.0, 1.0);
         let prompt = self.prose(chars.max(12));
-        self.user(&prompt, "", "", None)?;
-        for _ in 0..self.random.around(10.0, 0.8).max(1) {
-            if self.full() {
+        self.write_user(&prompt, "", "", None)?;
+        for _ in 0..self.random.lognormal(10.0, 0.8).max(1) {
+            if self.is_full() {
                 break;
             }
-            self.step()?;
+            self.write_step()?;
             self.compact_when_due()?;
         }
         self.compact_when_due()?;
-        let last = self.full();
+        let last = self.is_full();
         let answer = self.text_block(500.0);
-        self.assistant(&[answer], "end_turn")?;
-        if !self.inline() {
-            self.record(TURN_DURATION, &[])?;
-            self.record(LAST_PROMPT, &[("text", &prompt)])?;
-            self.record(COST_STATE, &[])?;
+        self.write_assistant(&[answer], "end_turn")?;
+        if !self.is_inline() {
+            self.write_record(TURN_DURATION, &[])?;
+            self.write_record(LAST_PROMPT, &[("text", &prompt)])?;
+            self.write_record(COST_STATE, &[])?;
         }
         Ok(last)
     }
 
     /// Compacts at the client's threshold, and once manually before the last window.
     fn compact_when_due(&mut self) -> io::Result<()> {
-        if self.lands_now() {
-            self.compact("manual")
+        if self.begin_last_window_if_due() {
+            self.write_compaction("manual")
         } else if self.landing.is_none() && self.prompt > COMPACTS_AT {
-            self.compact("auto")
+            self.write_compaction("auto")
         } else {
             Ok(())
         }
     }
 
-    fn compact(&mut self, trigger: &str) -> io::Result<()> {
+    fn write_compaction(&mut self, trigger: &str) -> io::Result<()> {
         let before = (self.prompt as u64).to_string();
-        let template = if self.inline() { INLINE_BOUNDARY } else { BOUNDARY };
-        self.record(template, &[("trigger", trigger), ("before", &before)])?;
+        let template = if self.is_inline() { INLINE_BOUNDARY } else { BOUNDARY };
+        self.write_record(template, &[("trigger", trigger), ("before", &before)])?;
         self.truth.compactions += 1;
         let summary = self.fill(SUMMARY_CONTENT, &[]);
-        self.user(&summary, SUMMARY_FLAGS, "", Some(0.0))?;
+        self.write_user(&summary, SUMMARY_FLAGS, "", Some(0.0))?;
         (self.prompt, self.cached) = (FIRST_PROMPT, 0.0);
-        if self.inline() { Ok(()) } else { self.attachments("SessionStart:compact") }
+        if self.is_inline() { Ok(()) } else { self.write_attachments("SessionStart:compact") }
     }
 
     /// Writes one step: usually the model's answer with a tool call, then the tool's result.
-    fn step(&mut self) -> io::Result<()> {
+    fn write_step(&mut self) -> io::Result<()> {
         let mut roll = self.random.below(1_000);
         for tool in &TOOLS {
             if roll < tool.weight {
                 let too_big = self.landing.is_some() && tool.content.contains("$image");
-                return self.use_tool(if too_big { &READ } else { tool });
+                return self.write_tool_use(if too_big { &READ } else { tool });
             }
             roll -= tool.weight;
         }
-        if roll < 6 { self.api_error() } else { self.delegate() }
+        if roll < 6 { self.write_api_error() } else { self.write_subagent_call() }
     }
 
-    fn use_tool(&mut self, tool: &Tool) -> io::Result<()> {
+    fn write_tool_use(&mut self, tool: &Tool) -> io::Result<()> {
         let path = format!("\"/home/dev/project/src/module_{}.rs\"", self.random.below(40));
         let [a, b, c] = tool.texts.map(|(median, sigma)| {
-            let chars = self.random.around(median, sigma);
+            let chars = self.random.lognormal(median, sigma);
             self.code(chars)
         });
         let image = if tool.content.contains("$image") { self.image() } else { String::new() };
         let fields = [("path", path.as_str()), ("a", &a), ("b", &b), ("c", &c), ("image", &image)];
         let input = self.fill(tool.input, &fields);
         let (content, result) = (self.fill(tool.content, &fields), self.fill(tool.result, &fields));
-        let id = self.tool_use(tool.name, &input)?;
-        self.tool_result(&id, &content, &result, tool.tokens)
+        let id = self.write_tool_call(tool.name, &input)?;
+        self.write_tool_result(&id, &content, &result, tool.tokens)
     }
 
     fn image(&mut self) -> String {
@@ -356,44 +356,44 @@ impl<'a, W: Write> SessionWriter<'a, W> {
 
     /// Writes a call of a sub-agent. Only the inline layout has the sub-agent's records in this
     /// file. The `usage` in the result says nothing about this session's window.
-    fn delegate(&mut self) -> io::Result<()> {
-        let id = self.ask_agent()?;
-        if self.inline() {
+    fn write_subagent_call(&mut self) -> io::Result<()> {
+        let id = self.write_agent_call()?;
+        if self.is_inline() {
             let records = self.random.between(4, 40);
-            self.sidechain(records)?;
+            self.write_sidechain(records)?;
         }
         let usage = self.fill(USAGE, &[("created", "1234"), ("read", "45678"), ("output", "777")]);
         let content = self.fill(r#"[{"type":"text","text":$prose2500}]"#, &[]);
         let result = self.fill(AGENT_RESULT, &[("content", &content), ("usage", &usage)]);
-        self.tool_result(&id, &content, &result, None)
+        self.write_tool_result(&id, &content, &result, None)
     }
 
-    fn ask_agent(&mut self) -> io::Result<String> {
+    fn write_agent_call(&mut self) -> io::Result<String> {
         let input = self.fill(AGENT_INPUT, &[]);
-        self.tool_use(if self.inline() { "Task" } else { "Agent" }, &input)
+        self.write_tool_call(if self.is_inline() { "Task" } else { "Agent" }, &input)
     }
 
     /// Writes an inline sub-agent of at least `records` records. The main chain then continues from
     /// its previous record.
-    fn sidechain(&mut self, records: usize) -> io::Result<()> {
+    fn write_sidechain(&mut self, records: usize) -> io::Result<()> {
         let end = self.truth.lines + records as u64;
         let main = self.parent.take();
         self.agent = Some(SidechainAgent { id: self.random.hex("a", 16), prompt: 9_000.0 });
         let prompt = self.prose(900);
-        self.user(&prompt, "", "", None)?;
+        self.write_user(&prompt, "", "", None)?;
         while self.truth.lines < end {
             let tool = if self.random.percent(50) { &READ } else { &GREP };
-            self.use_tool(tool)?;
+            self.write_tool_use(tool)?;
         }
         self.agent = None;
         self.parent = main;
         Ok(())
     }
 
-    fn trap(&mut self, records: usize) -> io::Result<()> {
-        self.ask_agent()?;
-        self.sidechain(records)?;
-        self.api_error()?;
+    fn write_trap(&mut self, records: usize) -> io::Result<()> {
+        self.write_agent_call()?;
+        self.write_sidechain(records)?;
+        self.write_api_error()?;
         let model = self.options.model.clone();
         let torn = self.fill(TORN, &[("model", &model)]);
         self.out.write_all(torn.as_bytes())?;
@@ -401,15 +401,16 @@ impl<'a, W: Write> SessionWriter<'a, W> {
         Ok(())
     }
 
-    fn api_error(&mut self) -> io::Result<()> {
-        self.record(API_ERROR, &[]).map(drop)
+    fn write_api_error(&mut self) -> io::Result<()> {
+        self.write_record(API_ERROR, &[]).map(drop)
     }
 
     /// Writes the model's answer with a tool call, and returns the call's id.
-    fn tool_use(&mut self, name: &str, input: &str) -> io::Result<String> {
+    fn write_tool_call(&mut self, name: &str, input: &str) -> io::Result<String> {
         let mut blocks = Vec::new();
         if self.random.percent(35) {
-            let (chars, length) = (self.random.around(300.0, 0.9), self.random.between(200, 900));
+            let (chars, length) =
+                (self.random.lognormal(300.0, 0.9), self.random.between(200, 900));
             let (text, signature) = (self.prose(chars), self.random.hex("Eq", length));
             blocks.push(self.fill(THINKING, &[("text", &text), ("signature", &signature)]));
         }
@@ -418,27 +419,27 @@ impl<'a, W: Write> SessionWriter<'a, W> {
         }
         let id = self.random.hex("toolu_01", 22);
         blocks.push(self.fill(TOOL_USE, &[("id", &id), ("name", name), ("input", input)]));
-        self.assistant(&blocks, "tool_use")?;
+        self.write_assistant(&blocks, "tool_use")?;
         Ok(id)
     }
 
     fn text_block(&mut self, median: f64) -> String {
-        let chars = self.random.around(median, 0.8);
+        let chars = self.random.lognormal(median, 0.8);
         let text = self.prose(chars);
         self.fill(r#"{"type":"text","text":$text}"#, &[("text", &text)])
     }
 
     /// Writes one line per content block, all with the same message id and usage.
-    fn assistant(&mut self, blocks: &[String], stop: &str) -> io::Result<()> {
+    fn write_assistant(&mut self, blocks: &[String], stop: &str) -> io::Result<()> {
         let (message, request) = (self.random.hex("msg_01", 22), self.random.hex("req_01", 22));
-        let (reference, usage) = (self.random.uuid(), self.usage());
-        if !self.inline() && self.agent.is_none() {
+        let (reference, usage) = (self.random.uuid(), self.next_usage());
+        if !self.is_inline() && self.agent.is_none() {
             if self.random.percent(30) {
-                self.record(REQUEST_BLOB, &[])?;
+                self.write_record(REQUEST_BLOB, &[])?;
             }
-            self.record(REQUEST, &[("ref", &reference)])?;
+            self.write_record(REQUEST, &[("ref", &reference)])?;
         }
-        let template = if self.inline() { INLINE_ASSISTANT } else { ASSISTANT };
+        let template = if self.is_inline() { INLINE_ASSISTANT } else { ASSISTANT };
         for (index, block) in blocks.iter().enumerate() {
             let fields = [
                 ("message", message.as_str()),
@@ -449,18 +450,18 @@ impl<'a, W: Write> SessionWriter<'a, W> {
                 ("usage", &usage),
                 ("stop", stop),
             ];
-            self.record(template, &fields)?;
+            self.write_record(template, &fields)?;
             self.grow(block.len() as f64 * TOKENS_PER_BYTE);
         }
         Ok(())
     }
 
     /// Returns the usage of the next response. On the main chain, it also updates the truth.
-    fn usage(&mut self) -> String {
+    fn next_usage(&mut self) -> String {
         let output = self.random.between(1, 1_500) as u64;
         let (prompt, cached) = match &self.agent {
             Some(agent) => (agent.prompt as u64, agent.prompt as u64 / 10 * 9),
-            None => (self.window() as u64, self.cached as u64),
+            None => (self.window_tokens() as u64, self.cached as u64),
         };
         let read = cached.min(prompt.saturating_sub(3));
         let created = prompt.saturating_sub(3 + read);
@@ -469,12 +470,12 @@ impl<'a, W: Write> SessionWriter<'a, W> {
             self.truth.prompt_tokens = 3 + read + created;
             self.truth.output_tokens = output;
         }
-        let template = if self.inline() { INLINE_USAGE } else { USAGE };
+        let template = if self.is_inline() { INLINE_USAGE } else { USAGE };
         let [created, read, output] = [created, read, output].map(|tokens| tokens.to_string());
         self.fill(template, &[("created", &created), ("read", &read), ("output", &output)])
     }
 
-    fn tool_result(
+    fn write_tool_result(
         &mut self,
         id: &str,
         content: &str,
@@ -484,14 +485,14 @@ impl<'a, W: Write> SessionWriter<'a, W> {
         let failed = if result.starts_with('"') { "true" } else { "false" };
         let fields = [("id", id), ("content", content), ("failed", failed)];
         let content = self.fill(TOOL_RESULT, &fields);
-        self.user(&content, "", &format!(",\"toolUseResult\":{result}"), tokens)?;
-        if !self.inline() && self.agent.is_none() && self.random.percent(40) {
-            self.record(HOOK_SUCCESS, &[("event", "PostToolUse")])?;
+        self.write_user(&content, "", &format!(",\"toolUseResult\":{result}"), tokens)?;
+        if !self.is_inline() && self.agent.is_none() && self.random.percent(40) {
+            self.write_record(HOOK_SUCCESS, &[("event", "PostToolUse")])?;
         }
         Ok(())
     }
 
-    fn user(
+    fn write_user(
         &mut self,
         content: &str,
         flags: &str,
@@ -499,10 +500,10 @@ impl<'a, W: Write> SessionWriter<'a, W> {
         tokens: Option<f64>,
     ) -> io::Result<()> {
         let prompt = format!(",\"promptId\":\"{}\"", self.prompt_id);
-        let prompt = if self.inline() { "" } else { &prompt };
+        let prompt = if self.is_inline() { "" } else { &prompt };
         let fields =
             [("prompt", prompt), ("content", content), ("flags", flags), ("result", result)];
-        let bytes = self.record(USER, &fields)?;
+        let bytes = self.write_record(USER, &fields)?;
         self.grow(tokens.unwrap_or(bytes as f64 * TOKENS_PER_BYTE));
         Ok(())
     }
@@ -510,17 +511,17 @@ impl<'a, W: Write> SessionWriter<'a, W> {
     /// Returns a piece of prose as a JSON string.
     fn prose(&mut self, chars: usize) -> String {
         let start = self.random.below(POOL);
-        quote(piece(&self.prose, start, self.at_most(chars)))
+        quote(piece(&self.prose, start, self.clamp_length(chars)))
     }
 
     /// Returns a piece of code as a JSON string.
     fn code(&mut self, chars: usize) -> String {
         let start = self.random.below(POOL);
-        quote(piece(&self.code, start, self.at_most(chars)))
+        quote(piece(&self.code, start, self.clamp_length(chars)))
     }
 
     /// Limits the length of a text, so that no single text dominates a small file.
-    fn at_most(&self, chars: usize) -> usize {
+    fn clamp_length(&self, chars: usize) -> usize {
         chars.clamp(1, (self.options.size as usize / 32).max(64))
     }
 }

@@ -28,25 +28,25 @@ impl Postgres {
     /// Creates a database and starts a server for it. Any local connection may use any role without
     /// a password.
     pub fn start() -> Self {
-        let mut server = Self::made();
-        server.resume();
+        let mut server = Self::initialise();
+        server.launch();
         server
     }
 
     /// Starts a server with TLS, using the given certificate and key. It refuses TCP connections
     /// without TLS.
     pub fn with_tls(certificate: &Path, key: &Path) -> Self {
-        let mut server = Self::made();
+        let mut server = Self::initialise();
         for (from, name) in [(certificate, "server.crt"), (key, "server.key")] {
             let to = server.data().join(name);
             fs::copy(from, &to).expect("a certificate can be copied");
             fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).expect("a key is private");
-            server.give(&to);
+            server.chown_to_server(&to);
         }
         let lines = "local all all trust\nhostssl all all 127.0.0.1/32 trust\n";
         fs::write(server.data().join("pg_hba.conf"), lines).expect("a file can be written");
         server.settings.push("ssl=on".to_owned());
-        server.resume();
+        server.launch();
         server
     }
 
@@ -83,12 +83,12 @@ impl Postgres {
             // The server's child processes notice and exit. The next start recovers their writes.
             running.kill().expect("our own server can be ended");
             running.wait().expect("our own server can be waited for");
-            self.wait_for_the_rest();
+            self.clean_up_after_kill();
         }
     }
 
     /// Starts the server, again after [`Self::kill`].
-    pub fn resume(&mut self) {
+    pub fn launch(&mut self) {
         for _ in 0..5 {
             let mut command = self.program("postgres");
             command.arg("-D").arg(self.data()).args([
@@ -105,7 +105,7 @@ impl Postgres {
                 fs::File::create(self.folder.path().join("log")).expect("a log can be written");
             let running = command.stdout(Stdio::null()).stderr(log).spawn();
             self.running = Some(running.expect("postgres can be started"));
-            if self.answers() {
+            if self.wait_until_ready() {
                 return;
             }
             self.kill();
@@ -114,18 +114,18 @@ impl Postgres {
         panic!("the database does not start: {log}");
     }
 
-    fn made() -> Self {
+    fn initialise() -> Self {
         let folder = tempfile::Builder::new().prefix("pg").tempdir().expect("a folder can be made");
         let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let server = Self {
             folder,
             programs: programs(),
-            owner: owner(),
+            owner: server_user(),
             port: free.expect("there is a free port").port(),
             running: None,
             settings: Vec::new(),
         };
-        server.give(server.folder.path());
+        server.chown_to_server(server.folder.path());
         let mut command = server.program("initdb");
         command.arg("-D").arg(server.data());
         command.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]);
@@ -136,7 +136,7 @@ impl Postgres {
 
     /// Waits until the server accepts connections. Returns false if the server exits or does not
     /// accept in time.
-    fn answers(&mut self) -> bool {
+    fn wait_until_ready(&mut self) -> bool {
         let port = self.port.to_string();
         for _ in 0..600 {
             let ended =
@@ -156,7 +156,7 @@ impl Postgres {
 
     /// Removes the lock files of a killed server and waits until its last process has released its
     /// shared memory.
-    fn wait_for_the_rest(&self) {
+    fn clean_up_after_kill(&self) {
         let socket = self.folder.path().join(format!(".s.PGSQL.{}.lock", self.port));
         let _ = fs::remove_file(socket);
         let _ = fs::remove_file(self.data().join("postmaster.pid"));
@@ -177,7 +177,7 @@ impl Postgres {
         command
     }
 
-    fn give(&self, path: &Path) {
+    fn chown_to_server(&self, path: &Path) {
         if let Some((user, group)) = self.owner {
             chown(path, Some(user), Some(group)).expect("root can give away a folder");
         }
@@ -209,7 +209,7 @@ fn programs() -> PathBuf {
 }
 
 /// Returns the user and group to run the server as. `None` if it can run as the current user.
-fn owner() -> Option<(u32, u32)> {
+fn server_user() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }

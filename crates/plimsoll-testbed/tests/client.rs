@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 
 #[test]
 fn a_plain_turn_is_answered_and_recorded() {
-    plain_turn(&Client::current());
+    check_plain_turn(&Client::current());
 }
 
 #[test]
 fn a_plain_turn_works_with_the_old_client() {
-    plain_turn(&Client::old());
+    check_plain_turn(&Client::old());
 }
 
-fn plain_turn(client: &Client) {
+fn check_plain_turn(client: &Client) {
     let usage = AnswerUsage { input: 7, cache_read: 30_000, cache_creation: 400, output: 33 };
     let server =
         ModelServer::start(Script::new().main([ModelAnswer::text("hello back").usage(usage)]));
@@ -36,7 +36,7 @@ fn plain_turn(client: &Client) {
     assert_eq!(turns[0].session_id, Some(outcome.session_id()));
     assert_eq!(turns[0].usage, Some(usage));
     let transcript = outcome.transcript();
-    let answer = of_type(&transcript.lines, "assistant")[0];
+    let answer = records_of_type(&transcript.lines, "assistant")[0];
     assert_eq!(answer["version"], client.version());
     assert_eq!(answer["message"]["usage"]["cache_read_input_tokens"], 30_000);
     assert_eq!(answer["message"]["usage"]["output_tokens"], 33);
@@ -44,15 +44,15 @@ fn plain_turn(client: &Client) {
 
 #[test]
 fn context_from_a_tool_hook_reaches_the_model() {
-    tool_turn(&Client::current());
+    check_tool_turn(&Client::current());
 }
 
 #[test]
 fn context_from_a_tool_hook_reaches_the_model_with_the_old_client() {
-    tool_turn(&Client::old());
+    check_tool_turn(&Client::old());
 }
 
-fn tool_turn(client: &Client) {
+fn check_tool_turn(client: &Client) {
     let server = ModelServer::start(
         Script::new().main([bash("echo from-the-tool"), ModelAnswer::text("all done")]),
     );
@@ -64,7 +64,7 @@ fn tool_turn(client: &Client) {
     let outcome = sandbox.prompt("run it").run();
 
     assert_eq!(outcome.text(), "all done");
-    let events = recorded(&sandbox);
+    let events = recorded_events(&sandbox);
     assert_eq!(events.len(), 1);
     assert_eq!(events[0]["hook_event_name"], "PostToolUse");
     assert_eq!(events[0]["tool_response"]["stdout"], "from-the-tool");
@@ -90,12 +90,12 @@ fn project_hooks_fire_too_and_parallel_calls_come_back_in_one_request() {
     );
     let sandbox = Sandbox::new(&Client::current(), &server);
     let hook = sandbox.script("hook", RECORD);
-    sandbox.project_settings(&Hooks::new().on("PostToolBatch", &hook, &[]).settings());
+    sandbox.write_project_settings(&Hooks::new().on("PostToolBatch", &hook, &[]).settings());
 
     let outcome = sandbox.prompt("run both").run();
 
     assert_eq!(outcome.text(), "both done");
-    assert_eq!(recorded(&sandbox).len(), 1);
+    assert_eq!(recorded_events(&sandbox).len(), 1);
     let turns = server.main_turns();
     assert_eq!(turns.len(), 2);
     let text = turns[1].all_text();
@@ -103,22 +103,22 @@ fn project_hooks_fire_too_and_parallel_calls_come_back_in_one_request() {
         assert!(text.contains(expected), "{expected} is missing");
     }
     let transcript = outcome.transcript();
-    let answers = of_type(&transcript.lines, "assistant");
+    let answers = records_of_type(&transcript.lines, "assistant");
     let first = answers.iter().filter(|line| line["message"]["id"] == answers[0]["message"]["id"]);
     assert_eq!(first.count(), 4, "one record for each content block");
 }
 
 #[test]
 fn a_subagent_is_scripted_apart_and_its_events_name_it() {
-    subagent(&Client::current());
+    check_subagent(&Client::current());
 }
 
 #[test]
 fn a_subagent_of_the_old_client_is_scripted_apart_too() {
-    subagent(&Client::old());
+    check_subagent(&Client::old());
 }
 
-fn subagent(client: &Client) {
+fn check_subagent(client: &Client) {
     let task = json!({
         "description": "count",
         "prompt": "SUBTASK count the files",
@@ -144,7 +144,7 @@ fn subagent(client: &Client) {
     assert_eq!(turns.len(), 2);
     assert!(turns[1].all_text().contains("in-the-subagent"));
 
-    let events = recorded(&sandbox);
+    let events = recorded_events(&sandbox);
     let (inside, outside): (Vec<_>, Vec<_>) =
         events.iter().partition(|event| event["agent_id"].is_string());
     assert_eq!(names(&inside), ["PreToolUse", "PostToolUse"]);
@@ -155,7 +155,7 @@ fn subagent(client: &Client) {
     assert_eq!(subagents.len(), 1);
     let name = subagents[0].path.file_stem().and_then(|name| name.to_str());
     assert_eq!(name.and_then(|name| name.strip_prefix("agent-")), agent);
-    assert_eq!(of_type(&subagents[0].lines, "assistant").len(), 2);
+    assert_eq!(records_of_type(&subagents[0].lines, "assistant").len(), 2);
 }
 
 #[test]
@@ -197,15 +197,15 @@ fn a_subagent_in_the_background_is_compacted_by_itself() {
 
 #[test]
 fn a_turn_that_overflows_is_compacted_and_goes_on() {
-    compaction(&Client::current());
+    check_compaction(&Client::current());
 }
 
 #[test]
 fn a_turn_that_overflows_is_compacted_by_the_old_client() {
-    compaction(&Client::old());
+    check_compaction(&Client::old());
 }
 
-fn compaction(client: &Client) {
+fn check_compaction(client: &Client) {
     let server = ModelServer::start(
         Script::new()
             .main([
@@ -233,7 +233,7 @@ fn compaction(client: &Client) {
     assert_eq!(turns.len(), 3);
     assert!(turns[2].all_text().contains("SUMMARY-OF-IT"));
     assert!(turns[2].all_text().contains("RESTORED-9"));
-    let events = recorded(&sandbox);
+    let events = recorded_events(&sandbox);
     assert_eq!(names(&events.iter().collect::<Vec<_>>()), ["PreCompact", "PostCompact"]);
     assert_eq!(events[0]["trigger"], "auto");
     let transcript = outcome.transcript();
@@ -279,7 +279,7 @@ fn an_api_error_ends_the_turn() {
     assert!(outcome.text().contains("529"), "{outcome:?}");
     assert_eq!(server.main_turns().len(), 1);
     let transcript = outcome.transcript();
-    let answers = of_type(&transcript.lines, "assistant");
+    let answers = records_of_type(&transcript.lines, "assistant");
     assert_eq!(answers[0]["message"]["model"], "<synthetic>");
 }
 
@@ -291,14 +291,14 @@ fn a_session_is_continued_in_the_same_transcript() {
     let sandbox = Sandbox::new(&Client::current(), &server);
 
     let first = sandbox.prompt("begin").model("claude-sonnet-4-6").run();
-    let second = sandbox.prompt("go on").model("claude-sonnet-4-6").continuing().run();
+    let second = sandbox.prompt("go on").model("claude-sonnet-4-6").continue_last_session().run();
 
     assert_eq!(second.text(), "second");
     assert_eq!(first.session_id(), second.session_id());
     let turns = server.main_turns();
     assert_eq!(turns[1].model(), "claude-sonnet-4-6");
     assert!(turns[1].all_text().contains("begin"));
-    assert_eq!(of_type(&second.transcript().lines, "assistant").len(), 2);
+    assert_eq!(records_of_type(&second.transcript().lines, "assistant").len(), 2);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn a_prompt_may_start_in_another_folder() {
 fn a_slow_answer_takes_its_time() {
     let pause = Duration::from_millis(300);
     let server =
-        ModelServer::start(Script::new().main([ModelAnswer::text("at last").slowly(pause)]));
+        ModelServer::start(Script::new().main([ModelAnswer::text("at last").with_pause(pause)]));
     let sandbox = Sandbox::new(&Client::current(), &server);
 
     let started = Instant::now();
@@ -398,7 +398,7 @@ fn inject(event: &str, text: &str) -> String {
     format!("echo '{}'", json!({ "hookSpecificOutput": output }))
 }
 
-fn recorded(sandbox: &Sandbox) -> Vec<Value> {
+fn recorded_events(sandbox: &Sandbox) -> Vec<Value> {
     let text = fs::read_to_string(sandbox.home().join("events.jsonl")).expect("a hook fired");
     text.lines().map(|line| serde_json::from_str(line).expect("a payload is JSON")).collect()
 }
@@ -407,7 +407,7 @@ fn names<'a>(events: &[&'a Value]) -> Vec<&'a str> {
     events.iter().filter_map(|event| event["hook_event_name"].as_str()).collect()
 }
 
-fn of_type<'a>(lines: &'a [Value], name: &str) -> Vec<&'a Value> {
+fn records_of_type<'a>(lines: &'a [Value], name: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["type"] == name).collect()
 }
 

@@ -11,15 +11,15 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_prompt_is_answered_on_the_screen() {
-    answered(&Client::current());
+    check_prompt_is_answered(&Client::current());
 }
 
 #[test]
 fn a_prompt_is_answered_on_the_screen_of_the_old_client() {
-    answered(&Client::old());
+    check_prompt_is_answered(&Client::old());
 }
 
-fn answered(client: &Client) {
+fn check_prompt_is_answered(client: &Client) {
     let server = ModelServer::start(Script::new().main([
         ModelAnswer::text("The hold is empty."),
         ModelAnswer::tool("Bash", json!({ "command": "echo half > hold" })),
@@ -43,15 +43,15 @@ fn answered(client: &Client) {
 
 #[test]
 fn a_status_line_is_shown_and_told_how_full_the_window_is() {
-    status_line(&Client::current());
+    check_status_line(&Client::current());
 }
 
 #[test]
 fn a_status_line_is_shown_by_the_old_client_too() {
-    status_line(&Client::old());
+    check_status_line(&Client::old());
 }
 
-fn status_line(client: &Client) {
+fn check_status_line(client: &Client) {
     let server =
         ModelServer::start(Script::new().main([ModelAnswer::text("noted").prompt_tokens(50_000)]));
     let sandbox = Sandbox::new(client, &server);

@@ -198,7 +198,7 @@ impl From<&Criteria> for CriteriaView {
                 began: utc_second(stretch.began),
             }),
             full_windows: criteria.overflows.all,
-            full_windows_without_warning: criteria.overflows.unwarned,
+            full_windows_without_warning: criteria.overflows.without_warning,
             restores: criteria.restores,
             restore_score: criteria.kept().map(rounded),
         }

@@ -39,15 +39,15 @@ pub(super) struct LoadedServer<'a> {
 
 impl LoadedServer<'_> {
     /// Samples the resource usage, `seconds` into the run.
-    pub(super) fn held(&self, seconds: u64) -> anyhow::Result<ResourceSample> {
-        let process = PathBuf::from(format!("/proc/{}", self.server.process()));
+    pub(super) fn sample(&self, seconds: u64) -> anyhow::Result<ResourceSample> {
+        let process = PathBuf::from(format!("/proc/{}", self.server.pid()));
         let status = fs::read_to_string(process.join("status")).context("the server has ended")?;
         let field = |name: &str| -> anyhow::Result<u64> {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             let number = line.and_then(|line| line.split_whitespace().next());
             Ok(number.context("no such field")?.parse()?)
         };
-        let files = FileCounts::below(self.home);
+        let files = FileCounts::count_in(self.home);
         Ok(ResourceSample {
             seconds,
             memory_bytes: field("VmRSS:")? * 1024,
@@ -60,13 +60,13 @@ impl LoadedServer<'_> {
     }
 
     /// Returns processes of this home other than the server, once no more hooks are called.
-    pub(super) fn strays(&self) -> anyhow::Result<Vec<String>> {
-        processes(self.home, Some(self.server.process()))
+    pub(super) fn stray_processes(&self) -> anyhow::Result<Vec<String>> {
+        processes(self.home, Some(self.server.pid()))
     }
 }
 
 /// Returns the leftovers of a server that has ended.
-pub(super) fn left(home: &Path, database: &Postgres) -> anyhow::Result<Vec<String>> {
+pub(super) fn leftovers(home: &Path, database: &Postgres) -> anyhow::Result<Vec<String>> {
     let end = Instant::now() + NOTICING;
     while connections(database)? > 0 && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(50));
@@ -74,7 +74,7 @@ pub(super) fn left(home: &Path, database: &Postgres) -> anyhow::Result<Vec<Strin
     let connections = Some(connections(database)?).filter(|count| *count > 0);
     let mut left = processes(home, None)?;
     left.extend(connections.map(|count| format!("{count} connections to the database")));
-    left.extend(FileCounts::below(home).half_written);
+    left.extend(FileCounts::count_in(home).half_written);
     Ok(left)
 }
 
@@ -109,7 +109,7 @@ struct FileCounts {
 }
 
 impl FileCounts {
-    fn below(home: &Path) -> Self {
+    fn count_in(home: &Path) -> Self {
         let mut files = Self::default();
         files.count(home, &home.join(".claude/projects"));
         files
@@ -153,7 +153,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let FileCounts { checkpoints, others, half_written } = FileCounts::below(home.path());
+        let FileCounts { checkpoints, others, half_written } = FileCounts::count_in(home.path());
         assert_eq!((checkpoints, others, half_written.len()), (1, 2, 1));
     }
 }

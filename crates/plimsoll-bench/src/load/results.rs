@@ -4,9 +4,9 @@ use super::session::PROJECTS;
 use super::{LoadResults, ResourceSample, SESSIONS};
 use crate::gates::Gate;
 use crate::percentiles::Percentiles;
-use crate::plot::{Picture, line};
+use crate::plot::{Picture, line_chart};
 use crate::section::PartResults;
-use crate::table::{megabytes, table, titled};
+use crate::table::{megabytes, table, with_title};
 
 /// Extra handles that the server may have open while it reads the store.
 const HANDLES: u64 = 3;
@@ -23,7 +23,7 @@ impl PartResults for LoadResults {
 
     fn tables(&self) -> String {
         let Self { readings, checkpoints, .. } = self;
-        let (what, rate) = (self.what(), self.rate());
+        let (what, rate) = (self.label(), self.rate());
         let call = |(name, took): (&str, &Percentiles)| {
             let times = [took.p50_ms, took.p99_ms, took.max_ms].map(|time| format!("{time:.1}"));
             let [p50, p99, longest] = times;
@@ -36,23 +36,23 @@ impl PartResults for LoadResults {
             ("all", &self.all),
         ];
         let head = ["hook", "calls", "p50 ms", "p99 ms", "longest ms"];
-        titled(
+        with_title(
             &format!(
                 "{what}, {rate:.0} tool calls a second: {readings} readings, {checkpoints} checkpoints"
             ),
             &table(head, calls.map(call)),
-        ) + &titled("What the server holds", &held(&self.held))
+        ) + &with_title("What the server holds", &resource_table(&self.held))
     }
 
     fn picture(&self) -> Option<Picture> {
         let at = |held: &ResourceSample| (held.seconds as f64, held.memory_bytes as f64 / 1e6);
         let points: Vec<_> = self.held.iter().map(at).collect();
-        Some(line(&points, "Memory of the server over the run, in megabytes"))
+        Some(line_chart(&points, "Memory of the server over the run, in megabytes"))
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
         let Self { tools, all, lost, held, left, asked_for, .. } = self;
-        let (what, rate) = (self.what(), self.rate());
+        let (what, rate) = (self.label(), self.rate());
         let gate = |promise: &str, measured: String, kept| {
             Gate::new(format!("{what}: {promise}"), measured, kept)
         };
@@ -77,7 +77,7 @@ impl PartResults for LoadResults {
             ),
             quick("hooks after a tool call", tools),
             quick("all hooks, those that seal and restore among them", all),
-            gate("nothing lost", listed(lost), lost.is_empty()),
+            gate("nothing lost", join_or_none(lost), lost.is_empty()),
             gate(
                 "memory of the server, last third / first third, ≤ 1.1",
                 format!("{grown:.2} ({:.1} MB, then {:.1} MB)", megabytes[0], megabytes[1]),
@@ -93,7 +93,7 @@ impl PartResults for LoadResults {
             ),
             gate(
                 "no process, connection or half-written file left behind",
-                listed(left),
+                join_or_none(left),
                 left.is_empty(),
             ),
         ])
@@ -101,7 +101,7 @@ impl PartResults for LoadResults {
 }
 
 impl LoadResults {
-    fn what(&self) -> String {
+    fn label(&self) -> String {
         format!("{SESSIONS} sessions for {} s", self.planned)
     }
 
@@ -111,7 +111,7 @@ impl LoadResults {
     }
 }
 
-fn held(held: &[ResourceSample]) -> String {
+fn resource_table(held: &[ResourceSample]) -> String {
     let row = |held: &ResourceSample| {
         let ResourceSample { seconds, handles, threads, connections, files, checkpoints, .. } =
             held;
@@ -126,7 +126,7 @@ fn held(held: &[ResourceSample]) -> String {
     table(head, held.iter().map(row))
 }
 
-fn listed(what: &[String]) -> String {
+fn join_or_none(what: &[String]) -> String {
     if what.is_empty() { "none".to_owned() } else { format!("{}: {}", what.len(), what.join("; ")) }
 }
 
@@ -150,7 +150,7 @@ mod tests {
     use crate::gates::Verdict;
 
     /// Returns the broken promises of a run whose samples are modified by `change`.
-    fn broken(change: impl Fn(u64, &mut ResourceSample)) -> Vec<String> {
+    fn broken_promises(change: impl Fn(u64, &mut ResourceSample)) -> Vec<String> {
         let held = |look| {
             let mut held = ResourceSample {
                 seconds: look,
@@ -185,17 +185,20 @@ mod tests {
 
     #[test]
     fn what_stays_as_it_is_is_no_leak() {
-        assert_eq!(broken(|_, _| {}), [""; 0]);
+        assert_eq!(broken_promises(|_, _| {}), [""; 0]);
     }
 
     #[test]
     fn getting_warm_is_no_leak() {
-        assert_eq!(broken(|look, held| held.memory_bytes += 1_000_000 * look.min(6)), [""; 0]);
+        assert_eq!(
+            broken_promises(|look, held| held.memory_bytes += 1_000_000 * look.min(6)),
+            [""; 0]
+        );
     }
 
     #[test]
     fn whatever_grows_with_the_time_is_a_leak() {
-        let grown = broken(|look, held| {
+        let grown = broken_promises(|look, held| {
             held.memory_bytes += 400_000 * look;
             held.handles += look;
             held.threads += look;

@@ -64,7 +64,7 @@ impl SimulatedSession {
     }
 
     /// Returns how many times the model has answered.
-    pub(super) fn grown(&self) -> u64 {
+    pub(super) fn answers(&self) -> u64 {
         self.steps
     }
 
@@ -81,18 +81,18 @@ impl SimulatedSession {
         while next < until {
             thread::sleep(next.saturating_duration_since(Instant::now()));
             next += period;
-            self.answer()?;
+            self.append_answer()?;
             called.tools.push(self.hook(plimsoll, "PostToolUse", &json!({}))?);
             if self.prompt >= FULL {
-                let before = self.sealed()?;
+                let before = self.latest_checkpoint()?;
                 let compacting = json!({"trigger": "auto"});
                 called.compactions.push(self.hook(plimsoll, "PreCompact", &compacting)?);
-                if self.sealed()? == before {
+                if self.latest_checkpoint()? == before {
                     called
                         .lost
                         .push(format!("{}: no checkpoint at step {}", self.name, self.steps));
                 }
-                self.compact()?;
+                self.append_compaction()?;
                 let started = json!({"source": "compact"});
                 called.starts.push(self.hook(plimsoll, "SessionStart", &started)?);
             }
@@ -129,11 +129,11 @@ impl SimulatedSession {
     }
 
     /// Appends an answer of the model and a tool result.
-    fn answer(&mut self) -> anyhow::Result<()> {
+    fn append_answer(&mut self) -> anyhow::Result<()> {
         self.steps += 1;
         self.prompt += STEP;
         let (n, prompt) = (self.steps, self.prompt);
-        let (session, tail) = (&self.name, self.tail()?);
+        let (session, tail) = (&self.name, self.common_fields()?);
         let result = "fn load_line(hull: &Hull) -> Depth { hull.depth() }\\n".repeat(20);
         self.append(&format!(
             r#"{{"parentUuid":null,"isSidechain":false,"message":{{"id":"msg_{session}_{n}","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{{"type":"tool_use","id":"toolu_{n}","name":"Edit","input":{{"file_path":"src/hull_{n}.rs","old_string":"a","new_string":"b"}}}}],"stop_reason":"tool_use","usage":{{"input_tokens":{prompt},"output_tokens":60}}}},"type":"assistant","uuid":"{session}-a{n}",{tail}}}
@@ -143,10 +143,10 @@ impl SimulatedSession {
     }
 
     /// Appends a compaction boundary and its summary.
-    fn compact(&mut self) -> anyhow::Result<()> {
+    fn append_compaction(&mut self) -> anyhow::Result<()> {
         let (n, before) = (self.steps, self.prompt);
         self.prompt = FIRST;
-        let (session, tail) = (&self.name, self.tail()?);
+        let (session, tail) = (&self.name, self.common_fields()?);
         self.append(&format!(
             r#"{{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"compact_boundary","content":"Conversation compacted","uuid":"{session}-c{n}","compactMetadata":{{"trigger":"auto","preTokens":{before}}},{tail}}}
 {{"parentUuid":"{session}-c{n}","isSidechain":false,"type":"user","isCompactSummary":true,"message":{{"role":"user","content":"What was done so far."}},"uuid":"{session}-d{n}",{tail}}}
@@ -154,7 +154,7 @@ impl SimulatedSession {
         ))
     }
 
-    fn tail(&self) -> anyhow::Result<String> {
+    fn common_fields(&self) -> anyhow::Result<String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64;
         let (session, project) = (&self.name, self.project.display());
         Ok(format!(
@@ -169,7 +169,7 @@ impl SimulatedSession {
     }
 
     /// Returns the id of the session's latest checkpoint, according to its spool.
-    fn sealed(&self) -> anyhow::Result<Option<String>> {
+    fn latest_checkpoint(&self) -> anyhow::Result<Option<String>> {
         let spool = self.home.join(".local/share/plimsoll/spool").join(&self.name);
         let text = match fs::read_to_string(spool.with_extension("jsonl")) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -187,7 +187,7 @@ impl SimulatedSession {
         lost: &mut Vec<String>,
     ) -> anyhow::Result<Vec<String>> {
         let folder = self.project.join(".claude/checkpoints");
-        if let Some(id) = self.sealed()? {
+        if let Some(id) = self.latest_checkpoint()? {
             let verified = Command::new(plimsoll)
                 .args(["checkpoint", "verify"])
                 .arg(folder.join(&id).with_extension("md"))

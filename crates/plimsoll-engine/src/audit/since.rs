@@ -46,7 +46,7 @@ impl Look {
         let elsewhere = store.same_settings_since(self.agent, &settings)?;
         let since = match known {
             Some(known) if known.settings == settings => known.since,
-            Some(known) => self.changed(known.looked),
+            Some(known) => self.changed(known.checked_at),
             None => elsewhere.unwrap_or_else(|| self.at_first_sight()),
         };
         store.remember_client_settings(&ClientSettingsRow {
@@ -54,7 +54,7 @@ impl Look {
             project: self.project.clone(),
             settings,
             since,
-            looked: self.at,
+            checked_at: self.at,
         })?;
         Ok(since)
     }

@@ -23,7 +23,7 @@ fn finding(database: &str, waiting: &OutboxStatus, now: Millis) -> Finding {
         1 => "1 row waits".to_owned(),
         rows => format!("{} rows wait", thousands(rows)),
     };
-    match (&waiting.trouble, waiting.shipped) {
+    match (&waiting.error, waiting.last_shipped) {
         (Some(trouble), _) => {
             Finding::note(SUBJECT, format!("{trouble}; {waits} for `{database}`"), LOOK)
         }
@@ -50,12 +50,16 @@ mod tests {
     #[test]
     fn trouble_is_told_with_what_waits() {
         let trouble = Some("could not connect".to_owned());
-        let waiting =
-            OutboxStatus { trouble, changed: 1200, shipped: Some(0), ..OutboxStatus::default() };
+        let waiting = OutboxStatus {
+            error: trouble,
+            changed: 1200,
+            last_shipped: Some(0),
+            ..OutboxStatus::default()
+        };
         let found = finding("postgres://db/x", &waiting, 5_000);
         assert_eq!(found.text, "could not connect; 1,200 rows wait for `postgres://db/x`");
         assert_eq!(found.state, State::Note);
-        let fine = finding("postgres://db/x", &OutboxStatus { trouble: None, ..waiting }, 5_000);
+        let fine = finding("postgres://db/x", &OutboxStatus { error: None, ..waiting }, 5_000);
         assert_eq!(fine.state, State::Fine);
         assert_eq!(fine.text, "1,200 rows wait for `postgres://db/x`; something arrived 5 s ago");
     }

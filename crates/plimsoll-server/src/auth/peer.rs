@@ -11,12 +11,12 @@ use std::sync::OnceLock;
 pub(crate) struct Peer {
     remote: SocketAddr,
     local: SocketAddr,
-    is_us: OnceLock<bool>,
+    is_own_user: OnceLock<bool>,
 }
 
 impl Peer {
     pub(crate) fn new(remote: SocketAddr, local: SocketAddr) -> Self {
-        Self { remote: canonical(remote), local: canonical(local), is_us: OnceLock::new() }
+        Self { remote: canonical(remote), local: canonical(local), is_own_user: OnceLock::new() }
     }
 
     /// Returns whether the peer is a process of our own user on this machine. Unknown counts as no.
@@ -25,7 +25,7 @@ impl Peer {
             self.remote.ip().is_loopback()
                 && owner(self.remote, self.local) == Some(rustix::process::geteuid().as_raw())
         };
-        *self.is_us.get_or_init(ask)
+        *self.is_own_user.get_or_init(ask)
     }
 }
 

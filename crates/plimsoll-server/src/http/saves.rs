@@ -229,7 +229,7 @@ fn restore(app: &App, store: &mut Store, request: &RestoreRequest) -> Result<Sav
     let limit = request.limit.0 as u32;
     let query = request.query.as_deref().unwrap_or_default();
     if let Some(found) = store.search_saves(query, &filter, limit)? {
-        return Ok(Saves::new(label(&found.by), found.saves));
+        return Ok(Saves::new(label(&found.matched_by), found.saves));
     }
     let filter = SaveFilter { kinds: kinds_to_list(request.all || request.include_auto), ..filter };
     Ok(Saves::new("newest", store.saves_to_restore(&filter, limit)?))
@@ -243,10 +243,10 @@ pub(crate) fn kinds_to_list(all: bool) -> SaveKinds {
 /// Names the way in which saves match a query.
 fn label(by: &MatchKind) -> &'static str {
     match by {
-        MatchKind::Words => "words",
-        MatchKind::Parts => "parts",
+        MatchKind::AllWords => "words",
+        MatchKind::WordParts => "parts",
         MatchKind::Corrected(_) => "corrected",
-        MatchKind::Some => "some",
+        MatchKind::SomeWords => "some",
     }
 }
 

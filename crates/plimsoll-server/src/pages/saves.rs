@@ -75,7 +75,7 @@ fn find(app: &App, store: &mut Store, asked: &SaveQuery) -> Result<SaveResults, 
     let environments = store.environments()?;
     let searched = store.search_saves(&asked.query, &asked.search_filter(), MOST)?;
     let (saves, by) = match searched {
-        Some(found) => (found.saves, Some(found.by)),
+        Some(found) => (found.saves, Some(found.matched_by)),
         None => (store.saves_to_restore(&asked.list_filter(), MOST)?, None),
     };
     let saves = saves.into_iter().map(|save| (save, None)).collect();
@@ -127,13 +127,13 @@ fn result_summary(asked: &SaveQuery, found: &SaveResults) -> String {
     match &found.by {
         None => format!("The newest {count}."),
         Some(_) if count == 0 => format!("Nothing fits “{}”.", asked.query),
-        Some(MatchKind::Words) => format!("{count} with all of these words, best first."),
-        Some(MatchKind::Parts) => format!("{count} with these parts of words, best first."),
+        Some(MatchKind::AllWords) => format!("{count} with all of these words, best first."),
+        Some(MatchKind::WordParts) => format!("{count} with these parts of words, best first."),
         Some(MatchKind::Corrected(words)) => {
             let words: Vec<String> = words.iter().map(|(_, to)| format!("“{to}”")).collect();
             format!("{count} with {} in place of what you wrote.", words.join(", "))
         }
-        Some(MatchKind::Some) => format!("{count} with some of these words, best first."),
+        Some(MatchKind::SomeWords) => format!("{count} with some of these words, best first."),
     }
 }
 

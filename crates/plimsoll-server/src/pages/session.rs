@@ -164,16 +164,16 @@ pub(super) fn from_team_rows(
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
 ) -> SessionPage {
-    let standing = stored_window(app, Some(&known.it));
+    let standing = stored_window(app, Some(&known.value));
     SessionPage {
-        id: known.it.session.id.to_string(),
+        id: known.value.session.id.to_string(),
         whose: Some(owner_label(&known)),
         is_live: false,
         folder: standing.project.as_deref().map(|project| project.display().to_string()),
         plot: curve(points, &standing, &checkpoints, &saves),
         subagents: subagents(app, points, standing.load),
         fill: None,
-        known: Some(known.it),
+        known: Some(known.value),
         standing,
         checkpoints,
         saves,

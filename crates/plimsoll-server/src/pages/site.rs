@@ -15,7 +15,7 @@ pub(super) struct Site {
     /// Whether the team pages are available.
     pub(super) has_team: bool,
     /// Path prefix of the session, checkpoint and save pages.
-    below: &'static str,
+    prefix: &'static str,
 }
 
 impl FromRequestParts<AppState> for Site {
@@ -25,14 +25,14 @@ impl FromRequestParts<AppState> for Site {
         let query = parts.uri.query().unwrap_or_default();
         let token = parse(query.as_bytes()).find(|(name, _)| name == "token");
         let token = token.map(|(_, token)| token.into_owned());
-        Ok(Self { token, has_team: app.team().database_url.is_some(), below: "" })
+        Ok(Self { token, has_team: app.team().database_url.is_some(), prefix: "" })
     }
 }
 
 impl Site {
     /// Makes links to sessions, checkpoints and saves lead to the team pages.
     pub(super) fn of_team(self) -> Self {
-        Self { below: "/team", ..self }
+        Self { prefix: "/team", ..self }
     }
 
     /// Returns the URL of a page.
@@ -52,7 +52,7 @@ impl Site {
     }
 
     pub(super) fn session(&self, id: &str) -> String {
-        self.to(&format!("{}/session/{}", self.below, segment(id)))
+        self.to(&format!("{}/session/{}", self.prefix, segment(id)))
     }
 
     pub(super) fn run(&self, id: &str) -> String {
@@ -60,12 +60,12 @@ impl Site {
     }
 
     pub(super) fn checkpoint(&self, id: &str) -> String {
-        self.to(&format!("{}/checkpoint/{}", self.below, segment(id)))
+        self.to(&format!("{}/checkpoint/{}", self.prefix, segment(id)))
     }
 
     /// Returns the path of the save page, without query parameters.
     pub(super) fn saves_path(&self) -> String {
-        format!("{}/saves", self.below)
+        format!("{}/saves", self.prefix)
     }
 }
 

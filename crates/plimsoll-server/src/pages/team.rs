@@ -63,7 +63,7 @@ async fn list(app: &AppState, params: &Params) -> Result<TeamPage, Problem> {
     )
     .map_err(failed)?;
     let in_force = ByAgent::load(&app.world, &app.world.paths.data);
-    let row = |it: &WithOwner<_>| past_row(&in_force, &it.it, Some(owner_label(it)));
+    let row = |it: &WithOwner<_>| past_row(&in_force, &it.value, Some(owner_label(it)));
     let rows = rows.iter().map(row).collect();
     let lines = app.settings().lines;
     Ok(TeamPage { machines, only, rows, count, number, claims, lines })
@@ -105,13 +105,13 @@ fn machine_list(site: &Site, machines: &[WithOwner<MachineRow>], only: Option<&s
             ul.list {
                 @for machine in machines {
                     li {
-                        a href=(site.with("/team", &[("machine", &machine.it.id)]))
-                            aria-current=[(only == Some(&machine.it.id)).then_some("true")] {
+                        a href=(site.with("/team", &[("machine", &machine.value.id)]))
+                            aria-current=[(only == Some(&machine.value.id)).then_some("true")] {
                             (owner_label(machine))
                         }
                         p.quiet {
-                            (count_with_noun(machine.it.sessions, "session", "sessions")) " · heard of "
-                            (ago(machine.it.last_seen)) " · plimsoll " (machine.it.version)
+                            (count_with_noun(machine.value.sessions, "session", "sessions")) " · heard of "
+                            (ago(machine.value.last_seen)) " · plimsoll " (machine.value.version)
                         }
                     }
                 }
@@ -128,7 +128,7 @@ fn claim_list(claims: &[ClaimRow]) -> Markup {
                 h2 #claims { "Claimed " span.count { (claims.len()) } }
                 ul.list {
                     @for claim in claims {
-                        li { code { (claim.it.path.display()) } p.quiet { (claim.it.holder) " · " (owner_label(claim)) } }
+                        li { code { (claim.value.path.display()) } p.quiet { (claim.value.holder) " · " (owner_label(claim)) } }
                     }
                 }
             }
@@ -187,7 +187,7 @@ async fn load_checkpoint(app: &AppState, id: &str) -> Result<WithOwner<Checkpoin
 }
 
 fn render_checkpoint(site: &Site, found: &WithOwner<CheckpointRow>) -> Markup {
-    let it = &found.it;
+    let it = &found.value;
     html! {
         h1 { "Checkpoint" }
         p.lead { (it.summary) }
@@ -231,10 +231,10 @@ pub(super) async fn saves(
 async fn find(there: &TeamStore, asked: &SaveQuery) -> Result<SaveResults, TeamError> {
     let searched = there.search_saves(&asked.query, &asked.search_filter(), saves::MOST).await?;
     let (found, by) = match searched {
-        Some(found) => (found, Some(MatchKind::Words)),
+        Some(found) => (found, Some(MatchKind::AllWords)),
         None => (there.newest_saves(&asked.list_filter(), saves::MOST).await?, None),
     };
-    let saves = found.into_iter().map(|it| (it.it.clone(), Some(owner_label(&it)))).collect();
+    let saves = found.into_iter().map(|it| (it.value.clone(), Some(owner_label(&it)))).collect();
     let environments = there.environments().await?.into_iter().map(|name| (name, None)).collect();
     Ok(SaveResults { saves, by, environments })
 }

@@ -25,7 +25,7 @@ pub struct TeamReport {
     /// Rows waiting to be sent.
     pub waiting: OutboxStatus,
     /// Contents of the database, or the reason why it cannot be read.
-    pub there: Result<TeamOverview, TeamError>,
+    pub database: Result<TeamOverview, TeamError>,
 }
 
 /// Contents of the team database.
@@ -144,7 +144,7 @@ pub fn status(world: &World) -> anyhow::Result<TeamReport> {
         None => Err(no_database(world)),
         Some(url) => block_on(async { Ok(read_overview(url.whole(), store.machine_id()).await) })?,
     };
-    Ok(TeamReport { team, waiting: store.outbox_status()?, there })
+    Ok(TeamReport { team, waiting: store.outbox_status()?, database: there })
 }
 
 async fn read_overview(url: &str, machine: &str) -> Result<TeamOverview, TeamError> {

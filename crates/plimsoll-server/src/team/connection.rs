@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An open connection to the team database.
 pub(super) struct TeamConnection {
-    pub(super) there: TeamStore,
+    pub(super) database: TeamStore,
     pub(super) about: DatabaseInfo,
     /// Notifies when a message is posted.
     pub(super) bell: Notifications,
@@ -42,7 +42,7 @@ impl TeamConnection {
             there.listen().await?;
         }
         let machine = machine(world, team, &store);
-        Ok(Self { there, about, bell, machine, store })
+        Ok(Self { database: there, about, bell, machine, store })
     }
 
     /// Sends the next batch of waiting rows and returns its size. `None` if no rows are waiting.
@@ -57,12 +57,12 @@ impl TeamConnection {
             readings: team.shares(Shared::Readings),
             checkpoints: team.shares(Shared::Checkpoints),
             saves: team.shares(Shared::Saves),
-            sends: &|project| team.sends(project, home),
+            allows_project: &|project| team.sends(project, home),
             since: self.about.retention_start(now),
         };
         let Some(shipment) = self.store.next_shipment(&allowed, BATCH)? else { return Ok(None) };
         if !shipment.is_empty() {
-            self.there.ship(&self.machine, &shipment, now).await?;
+            self.database.ship(&self.machine, &shipment, now).await?;
         }
         self.store.mark_shipped(&shipment, now)?;
         Ok(Some(shipment.len()))
@@ -70,14 +70,14 @@ impl TeamConnection {
 
     /// Updates this machine's entry in the team database, without sending rows.
     pub(super) async fn announce(&mut self) -> anyhow::Result<()> {
-        self.there.ship(&self.machine, &Shipment::default(), now() as Millis).await?;
+        self.database.ship(&self.machine, &Shipment::default(), now() as Millis).await?;
         Ok(self.store.set_shipping_error(None)?)
     }
 }
 
 /// Returns the error for a missing or malformed database address.
 pub(super) fn no_database(world: &World) -> TeamError {
-    TeamError::Address(match settings::has_useless_database(world) {
+    TeamError::InvalidAddress(match settings::has_useless_database(world) {
         true => "it is not of the form `postgres://user@host/name`",
         false => "none is set",
     })

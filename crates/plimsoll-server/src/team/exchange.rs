@@ -28,7 +28,7 @@ impl TeamConnection {
             .collect();
         if !elsewhere.is_empty() {
             let mail: Vec<TeamMessage> = elsewhere.iter().filter_map(outgoing).collect();
-            self.there.post(&self.machine.id, &mail).await?;
+            self.database.post(&self.machine.id, &mail).await?;
             // Removed after posting: a crash in between posts it twice, and the database stores it
             // once.
             for message in &elsewhere {
@@ -40,7 +40,7 @@ impl TeamConnection {
 
     async fn deliver(&mut self, world: &World) -> anyhow::Result<()> {
         let now = now() as Millis;
-        let mail = self.there.undelivered_messages(&self.machine.id, now).await?;
+        let mail = self.database.undelivered_messages(&self.machine.id, now).await?;
         let (mut done, mut put) = (Vec::new(), Vec::new());
         for TeamMessage { id, body, .. } in mail {
             // A body that cannot be parsed is marked as delivered, because it never will parse.
@@ -52,7 +52,7 @@ impl TeamConnection {
             done.push(id);
         }
         if !done.is_empty() {
-            self.there.mark_delivered(&done, now).await?;
+            self.database.mark_delivered(&done, now).await?;
         }
         if let Err(error) = board::show(world, &put) {
             let why = format!("team: a project does not show the board: {error}");
@@ -85,8 +85,8 @@ impl TeamConnection {
         let (mut own, foreign): (Vec<PathClaim>, Vec<PathClaim>) =
             board::claims(&world.paths)?.into_iter().partition(|claim| !is_foreign(claim));
         own.retain(|claim| team.sends(Some(&claim.path), &world.paths.home));
-        self.there.put_claims(&self.machine.id, &own, now).await?;
-        let theirs = self.there.claims(&self.machine.id, now).await?;
+        self.database.put_claims(&self.machine.id, &own, now).await?;
+        let theirs = self.database.claims(&self.machine.id, now).await?;
         let names: BTreeSet<String> = theirs.iter().map(remote_claim_key).collect();
         for gone in foreign.iter().filter(|claim| !names.contains(&claim_key(claim))) {
             // Already released by another process.
@@ -95,20 +95,24 @@ impl TeamConnection {
         let is_known = |claim: &WithOwner<PathClaim>| {
             let same = |known: &PathClaim| claim_key(known) == remote_claim_key(claim);
             let known = foreign.iter().find(|known| same(known));
-            known.is_some_and(|known| known.until.abs_diff(claim.it.until) < SAME)
+            known.is_some_and(|known| known.until.abs_diff(claim.value.until) < SAME)
         };
         for claim in theirs.iter().filter(|claim| !is_known(claim)) {
-            let left = Duration::from_millis(claim.it.until.saturating_sub(now).max(0) as u64);
+            let left = Duration::from_millis(claim.value.until.saturating_sub(now).max(0) as u64);
             // Fails if a session here holds the path. `plimsoll team status` shows both claims.
-            let _ =
-                board::claim(&world.paths, claim.it.path.clone(), &local_holder_name(claim), left);
+            let _ = board::claim(
+                &world.paths,
+                claim.value.path.clone(),
+                &local_holder_name(claim),
+                left,
+            );
         }
         Ok(())
     }
 
     /// Releases the claims of this machine that another machine has ended.
     async fn release_ended_claims(&mut self, world: &World) -> anyhow::Result<()> {
-        let ended = self.there.ended_claims(&self.machine.id).await?;
+        let ended = self.database.ended_claims(&self.machine.id).await?;
         if ended.is_empty() {
             return Ok(());
         }
@@ -148,11 +152,11 @@ fn is_foreign(claim: &PathClaim) -> bool {
 
 /// Returns the local name of a holder on another machine.
 fn local_holder_name(claim: &WithOwner<PathClaim>) -> String {
-    format!("{}{ELSEWHERE}{}", claim.it.holder, claim.host)
+    format!("{}{ELSEWHERE}{}", claim.value.holder, claim.host)
 }
 
 fn remote_claim_key(claim: &WithOwner<PathClaim>) -> String {
-    format!("{} {}", claim.it.path.display(), local_holder_name(claim))
+    format!("{} {}", claim.value.path.display(), local_holder_name(claim))
 }
 
 fn claim_key(claim: &PathClaim) -> String {

@@ -47,7 +47,7 @@ impl Shipper {
         let (stop, stopped) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let go = move || {
-            let mut errand = ShipperLoop { world: world.as_ref(), say: &say, office: None };
+            let mut errand = ShipperLoop { world: world.as_ref(), say: &say, connection: None };
             runtime.block_on(errand.run(stopped));
         };
         let thread = thread::Builder::new().name("team".to_owned()).spawn(go)?;
@@ -65,7 +65,7 @@ impl Shipper {
 struct ShipperLoop<'a> {
     world: &'a World,
     say: &'a dyn Fn(&str),
-    office: Option<(Team, TeamConnection, Instant)>,
+    connection: Option<(Team, TeamConnection, Instant)>,
 }
 
 impl ShipperLoop<'_> {
@@ -103,22 +103,22 @@ impl ShipperLoop<'_> {
     /// Sends all waiting rows, exchanges messages, and does the periodic work if it is due.
     async fn round(&mut self, team: &Team) -> anyhow::Result<()> {
         if !is_sharing(team) {
-            self.office = None;
+            self.connection = None;
             // Nothing is sent anyway, so a failure to record this does not matter.
             let _ = open_store(self.world).map(|store| store.stop_shipping());
             return Ok(());
         }
-        let is_due = match &self.office {
-            Some((before, office, greeted)) if before == team && !office.there.is_closed() => {
+        let is_due = match &self.connection {
+            Some((before, office, greeted)) if before == team && !office.database.is_closed() => {
                 greeted.elapsed() >= ROUND
             }
             _ => {
                 let office = TeamConnection::open(self.world, team).await?;
-                self.office = Some((team.clone(), office, Instant::now()));
+                self.connection = Some((team.clone(), office, Instant::now()));
                 true
             }
         };
-        let Some((_, office, greeted)) = &mut self.office else { return Ok(()) };
+        let Some((_, office, greeted)) = &mut self.connection else { return Ok(()) };
         if is_due {
             ingest(self.world)?;
             office.announce().await?;
@@ -134,7 +134,7 @@ impl ShipperLoop<'_> {
 
     /// Records and reports a failure, and limits the number of recorded rows.
     fn record_failure(&mut self, error: &anyhow::Error, told: &mut String) {
-        self.office = None;
+        self.connection = None;
         let why = format!("{error:#}");
         if let Ok(store) = open_store(self.world) {
             // If the store is not writable, `say` below still reports the failure.
@@ -153,7 +153,7 @@ impl ShipperLoop<'_> {
 
     /// Waits for `pause`, or until a message is posted.
     async fn wait(&self, pause: Duration) {
-        match &self.office {
+        match &self.connection {
             // A timeout and a notification both lead to the next round.
             Some((_, office, _)) => drop(timeout(pause, office.bell.notified()).await),
             None => sleep(pause).await,

@@ -21,7 +21,7 @@ pub(super) struct Address {
     pub(super) config: Config,
     is_encrypted: bool,
     /// A file with further root certificates, in addition to those of the system.
-    root: Option<PathBuf>,
+    root_certificates: Option<PathBuf>,
 }
 
 impl Address {
@@ -36,14 +36,14 @@ impl Address {
             }
         }
         // The parser's error may quote a part of the password, so it is not passed on.
-        let mut config: Config = format!("{base}?{}", rest.join("&"))
-            .parse()
-            .map_err(|_| TeamError::Address("it is not of the form `postgres://user@host/name`"))?;
+        let mut config: Config = format!("{base}?{}", rest.join("&")).parse().map_err(|_| {
+            TeamError::InvalidAddress("it is not of the form `postgres://user@host/name`")
+        })?;
         let is_encrypted = match mode.as_deref() {
             Some("disable") => false,
             Some("require" | "verify-ca" | "verify-full") => true,
             Some(_) => {
-                return Err(TeamError::Address(
+                return Err(TeamError::InvalidAddress(
                     "`sslmode` is `require` (the certificate is always verified) or `disable`",
                 ));
             }
@@ -51,7 +51,7 @@ impl Address {
         };
         config.ssl_mode(if is_encrypted { SslMode::Require } else { SslMode::Disable });
         config.connect_timeout(super::CONNECT).application_name("plimsoll");
-        Ok(Self { config, is_encrypted, root })
+        Ok(Self { config, is_encrypted, root_certificates: root })
     }
 
     /// Returns the TLS connector. `None` if the connection is not encrypted.
@@ -61,13 +61,13 @@ impl Address {
         }
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if let Some(path) = &self.root {
+        if let Some(path) = &self.root_certificates {
             roots.add_parsable_certificates(read_certificates(path)?);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|_| TeamError::Address("no version of TLS can be used"))?
+            .map_err(|_| TeamError::InvalidAddress("no version of TLS can be used"))?
             .with_root_certificates(roots)
             .with_no_client_auth();
         Ok(Some(MakeRustlsConnect::new(config)))
@@ -83,7 +83,7 @@ fn is_local(host: &Host) -> bool {
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TeamError> {
-    let unusable = || TeamError::Certificate { path: path.to_owned() };
+    let unusable = || TeamError::UnreadableCertificate { path: path.to_owned() };
     let bytes = std::fs::read(path).map_err(|_| unusable())?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_reader_iter(Cursor::new(bytes)).collect();
     found.ok().filter(|found| !found.is_empty()).ok_or_else(unusable)

@@ -11,10 +11,10 @@ use tokio_postgres::error::SqlState;
 pub enum TeamError {
     /// The address is invalid.
     #[error("the address of the team's database cannot be used: {0}")]
-    Address(&'static str),
+    InvalidAddress(&'static str),
     /// A certificate file cannot be read.
     #[error("could not read the certificates in `{}`", path.display())]
-    Certificate { path: PathBuf },
+    UnreadableCertificate { path: PathBuf },
     /// No server answers, or the server refuses the connection.
     #[error("could not connect to the team's database: {why}")]
     Unreachable {
@@ -23,7 +23,7 @@ pub enum TeamError {
     },
     /// The server rejects the user or the password.
     #[error("could not connect to the team's database: {why}")]
-    Login { why: String },
+    LoginFailed { why: String },
     /// The server has no database of this name.
     #[error("could not connect to the team's database: {why}")]
     NoDatabase { why: String },
@@ -34,7 +34,7 @@ pub enum TeamError {
     #[error("could not connect to the team's database: {why}")]
     BadCertificate { why: String },
     #[error("could not {0} the team's database: it took too long")]
-    Slow(&'static str),
+    TimedOut(&'static str),
     /// The tables have not been created.
     #[error("the team's database has no tables of plimsoll")]
     NoTables,
@@ -46,7 +46,7 @@ pub enum TeamError {
     Newer,
     /// The role lacks a permission.
     #[error("could not {task} the team's database: the role may not: {why}")]
-    Refused {
+    PermissionDenied {
         /// The attempted task as an infinitive, as in `ship to`.
         task: &'static str,
         why: String,
@@ -62,7 +62,9 @@ impl TeamError {
         let why = innermost_cause(&error);
         match error.code() {
             Some(code) if ABSENT.contains(code) => Self::NoTables,
-            Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Self::Refused { task, why },
+            Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+                Self::PermissionDenied { task, why }
+            }
             _ => Self::Other { task, why },
         }
     }
@@ -72,10 +74,10 @@ impl TeamError {
             [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION];
         let why = innermost_cause(&error);
         match error.code() {
-            Some(code) if LOGIN.contains(code) => Self::Login { why },
+            Some(code) if LOGIN.contains(code) => Self::LoginFailed { why },
             Some(code) if *code == SqlState::INVALID_CATALOG_NAME => Self::NoDatabase { why },
             // Errors of the client libraries have no code.
-            None if why == "password missing" => Self::Login { why },
+            None if why == "password missing" => Self::LoginFailed { why },
             None if why == "server does not support TLS" => Self::NoTls { why },
             None if why.contains("certificate") => Self::BadCertificate { why },
             _ => Self::Unreachable { why },
@@ -84,16 +86,16 @@ impl TeamError {
 
     /// Returns whether the error may be temporary.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Slow(_) | Self::Other { .. })
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut(_) | Self::Other { .. })
     }
 
     /// Returns advice on how to fix the error.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Address(_) | Self::Certificate { .. } => {
+            Self::InvalidAddress(_) | Self::UnreadableCertificate { .. } => {
                 "set `team.database_url` in the file that `plimsoll config path` names"
             }
-            Self::Login { .. } => {
+            Self::LoginFailed { .. } => {
                 "check the user and the password in `team.database_url`; in an address `@`, `:` and `/` of a password are written `%40`, `%3A` and `%2F`"
             }
             Self::NoDatabase { .. } => {
@@ -105,14 +107,14 @@ impl TeamError {
             Self::BadCertificate { .. } => {
                 "use the name that the certificate is for, and add `?sslrootcert=/path/to/ca.pem` to `team.database_url` if the authority is your own"
             }
-            Self::Unreachable { .. } | Self::Slow(_) | Self::Other { .. } => {
+            Self::Unreachable { .. } | Self::TimedOut(_) | Self::Other { .. } => {
                 "run `plimsoll team status` when it is back; nothing is lost meanwhile"
             }
             Self::NoTables | Self::Older => {
                 "run `plimsoll team init` as the role that owns the tables"
             }
             Self::Newer => "update plimsoll on this machine; nothing is lost meanwhile",
-            Self::Refused { .. } => {
+            Self::PermissionDenied { .. } => {
                 "ask whoever owns the database for the rights that docs/team.md lists"
             }
         }

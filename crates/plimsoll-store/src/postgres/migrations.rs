@@ -19,13 +19,13 @@ use super::{DatabaseInfo, TeamError, TeamStore};
 struct Migration {
     sql: &'static str,
     /// The lowest schema version that can work with the tables after this migration.
-    needs: i32,
+    min_version: i32,
 }
 
 /// All migrations, in order. Only append to this list.
 const MIGRATIONS: &[Migration] = &[
-    Migration { sql: include_str!("../../migrations/postgres/0001_init.sql"), needs: 1 },
-    Migration { sql: include_str!("../../migrations/postgres/0002_board.sql"), needs: 1 },
+    Migration { sql: include_str!("../../migrations/postgres/0001_init.sql"), min_version: 1 },
+    Migration { sql: include_str!("../../migrations/postgres/0002_board.sql"), min_version: 1 },
 ];
 
 const LATEST: i32 = MIGRATIONS.len() as i32;
@@ -107,7 +107,7 @@ async fn migrate(
         let sql = "INSERT INTO plimsoll.migrations (version, needs, plimsoll, applied)
              VALUES ($1, $2, $3, $4)";
         let release = env!("CARGO_PKG_VERSION");
-        transaction.execute(sql, &[&version, &migration.needs, &release, &now]).await?;
+        transaction.execute(sql, &[&version, &migration.min_version, &release, &now]).await?;
     }
     let sql = "INSERT INTO plimsoll.meta (name, value) VALUES ('database', $1)
          ON CONFLICT (name) DO NOTHING";

@@ -18,14 +18,14 @@ pub struct WithOwner<T> {
     /// The host name of the machine.
     pub host: String,
     /// The row itself.
-    pub it: T,
+    pub value: T,
 }
 
 impl<T> WithOwner<T> {
     /// Adds the owner in `row` to a value.
-    pub(super) fn from_row(row: &Row, it: T) -> Self {
+    pub(super) fn from_row(row: &Row, value: T) -> Self {
         let name = |column| row.get::<_, Option<String>>(column).unwrap_or_default();
-        Self { person: name("person"), host: name("host"), it }
+        Self { person: name("person"), host: name("host"), value }
     }
 }
 

@@ -39,7 +39,7 @@ impl TeamStore {
             put_rows(&transaction, machine, shipment).await?;
             transaction.commit().await
         });
-        let sent = sent.await.map_err(|_| TeamError::Slow(TASK))?;
+        let sent = sent.await.map_err(|_| TeamError::TimedOut(TASK))?;
         sent.map_err(|error| TeamError::from_query(TASK, error))
     }
 }

@@ -10,31 +10,31 @@ pub struct FoundCheckpoints {
     /// The matching checkpoints, best first.
     pub hits: Vec<CheckpointHit>,
     /// How the checkpoints match.
-    pub by: MatchKind,
+    pub matched_by: MatchKind,
 }
 
 /// How the results match the query, from closest to loosest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatchKind {
     /// Each result contains all words, or longer words that begin with them.
-    Words,
+    AllWords,
     /// Each result contains all words as parts of its words.
-    Parts,
+    WordParts,
     /// Each result contains all words after spelling correction. The pairs are (typed word,
     /// replacement).
     Corrected(Vec<(String, String)>),
     /// Each result contains some of the words.
-    Some,
+    SomeWords,
 }
 
 impl MatchKind {
     /// Returns the distance from the query: 0 for the closest kind of match.
     pub fn distance(&self) -> u8 {
         match self {
-            Self::Words => 0,
-            Self::Parts => 1,
+            Self::AllWords => 0,
+            Self::WordParts => 1,
             Self::Corrected(_) => 2,
-            Self::Some => 3,
+            Self::SomeWords => 3,
         }
     }
 }
@@ -64,7 +64,7 @@ pub struct FoundSaves {
     /// The matching saves, best first.
     pub saves: Vec<Save>,
     /// How the saves match.
-    pub by: MatchKind,
+    pub matched_by: MatchKind,
 }
 
 /// A checkpoint that matches a search.
@@ -82,5 +82,5 @@ pub struct CheckpointHit {
 pub struct LinePiece {
     pub text: String,
     /// Whether the piece matches the query.
-    pub fits: bool,
+    pub is_match: bool,
 }

@@ -16,7 +16,7 @@ pub struct ShipmentFilter<'a> {
     pub checkpoints: bool,
     pub saves: bool,
     /// Returns whether rows of a project may be sent.
-    pub sends: &'a dyn Fn(Option<&Path>) -> bool,
+    pub allows_project: &'a dyn Fn(Option<&Path>) -> bool,
     /// Only rows from this time on.
     pub since: Millis,
 }
@@ -32,10 +32,10 @@ pub struct Shipment {
     pub runs: Vec<RunRow>,
     pub past_tasks: Vec<PastTask>,
     /// The outbox entries to delete after the rows have arrived.
-    pub(crate) numbers: Vec<i64>,
+    pub(crate) outbox_numbers: Vec<i64>,
     /// The table that the sweep has read: its name, the id before the first row read, and the last
     /// id read. The last id is `None` if the table has no more rows.
-    pub(crate) swept: Option<(&'static str, Value, Option<Value>)>,
+    pub(crate) sweep: Option<(&'static str, Value, Option<Value>)>,
 }
 
 impl Shipment {
@@ -62,7 +62,7 @@ pub struct OutboxStatus {
     /// The number of rows that the sweep has not read yet.
     pub to_sweep: u64,
     /// The time of the last arrival at the team's database.
-    pub shipped: Option<Millis>,
+    pub last_shipped: Option<Millis>,
     /// The reason why nothing can be sent.
-    pub trouble: Option<String>,
+    pub error: Option<String>,
 }

@@ -30,7 +30,7 @@ impl Store {
             remove(&transaction, project, gone).map_err(&failed)?;
         }
         for row in &there.new {
-            insert(&transaction, &self.machine, row).map_err(&failed)?;
+            insert(&transaction, &self.machine_id, row).map_err(&failed)?;
         }
         transaction.commit().map_err(&failed)?;
         Ok(())

@@ -42,7 +42,7 @@ impl Store {
              VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (agent, project) DO UPDATE
              SET settings = excluded.settings, since = excluded.since, looked = excluded.looked";
-        let ClientSettingsRow { agent, project, settings, since, looked } = row;
+        let ClientSettingsRow { agent, project, settings, since, checked_at: looked } = row;
         self.connection
             .execute(sql, params![agent, ColumnValue(project.as_path()), settings, since, looked])
             .map_err(self.error_during("write to"))?;
@@ -56,6 +56,6 @@ fn client_settings(row: &Row<'_>) -> rusqlite::Result<ClientSettingsRow> {
         project: get(row, "project")?,
         settings: row.get("settings")?,
         since: row.get("since")?,
-        looked: row.get("looked")?,
+        checked_at: row.get("looked")?,
     })
 }

@@ -41,7 +41,7 @@ impl Store {
         let overflows = |row: &Row<'_>| {
             Ok(AutoCompactionCounts {
                 all: get(row, "overflows")?,
-                unwarned: get(row, "unwarned")?,
+                without_warning: get(row, "unwarned")?,
             })
         };
         let sql = format!(

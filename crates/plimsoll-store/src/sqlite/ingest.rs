@@ -26,7 +26,7 @@ impl Store {
         read: impl FnOnce(Bookmark) -> Result<Batch, E>,
     ) -> Result<IngestResult, E> {
         let failed = self.error_during("ingest into");
-        let machine = self.machine.as_str();
+        let machine = self.machine_id.as_str();
         // Inside a transaction begun by `begin`, this is a savepoint.
         if self.connection.is_autocommit() {
             let transaction = self.connection.transaction().map_err(&failed)?;
@@ -107,14 +107,14 @@ fn ingest<E: From<StoreError>>(
     if batch.next != here {
         writer.write_bookmark(&batch.next).map_err(failed)?;
     }
-    Ok(IngestResult { read_to: batch.next.offset, rows })
+    Ok(IngestResult { end_offset: batch.next.offset, rows })
 }
 
 fn load_bookmark(connection: &Connection, source: &SourceFile) -> rusqlite::Result<Bookmark> {
     let found = connection
         .prepare_cached("SELECT read_to, note FROM sources WHERE path = ?1 AND inode = ?2")?
         .query_row(params![ColumnValue(source.path.as_path()), source.inode.cast_signed()], |row| {
-            Ok(Bookmark { offset: get(row, "read_to")?, note: row.get("note")? })
+            Ok(Bookmark { offset: get(row, "read_to")?, reader_state: row.get("note")? })
         })
         .optional()?;
     Ok(found.unwrap_or_default())
@@ -163,7 +163,7 @@ impl Writer<'_> {
             ColumnValue(self.source.path.as_path()),
             self.source.inode.cast_signed(),
             ColumnValue(next.offset),
-            next.note,
+            next.reader_state,
         ])?;
         Ok(())
     }

@@ -54,10 +54,10 @@ impl Store {
     ) -> Result<Option<Shipment>, StoreError> {
         let mut loading = ShipmentBuilder::new(self, allowed);
         loading.load_changed(limit).map_err(self.error_during("ship from"))?;
-        if loading.shipment.numbers.is_empty() {
+        if loading.shipment.outbox_numbers.is_empty() {
             loading.load_sweep(limit).map_err(self.error_during("ship from"))?;
         }
-        let Shipment { numbers, swept, .. } = &loading.shipment;
+        let Shipment { outbox_numbers: numbers, sweep: swept, .. } = &loading.shipment;
         let is_any = !numbers.is_empty() || swept.is_some();
         Ok(is_any.then_some(loading.shipment))
     }
@@ -112,8 +112,8 @@ impl Store {
         Ok(OutboxStatus {
             changed: count("SELECT count(*) FROM outbox")?.into(),
             to_sweep,
-            shipped: self.meta_value("team_shipped")?.and_then(|moment| moment.parse().ok()),
-            trouble: self.meta_value("team_trouble")?,
+            last_shipped: self.meta_value("team_shipped")?.and_then(|moment| moment.parse().ok()),
+            error: self.meta_value("team_trouble")?,
         })
     }
 
@@ -151,10 +151,10 @@ fn begin_sweep(connection: &Connection) -> rusqlite::Result<()> {
 
 fn remove_shipped(connection: &Connection, shipment: &Shipment) -> rusqlite::Result<()> {
     let mut gone = connection.prepare_cached("DELETE FROM outbox WHERE number = ?1")?;
-    for number in &shipment.numbers {
+    for number in &shipment.outbox_numbers {
         gone.execute(params![number])?;
     }
-    let Some((kind, from, to)) = &shipment.swept else { return Ok(()) };
+    let Some((kind, from, to)) = &shipment.sweep else { return Ok(()) };
     // Changes nothing if another process has advanced the sweep in the meantime.
     let sql = match to {
         Some(_) => "UPDATE outbox_sweep SET after = ?3 WHERE kind = ?1 AND after = ?2",
@@ -174,13 +174,13 @@ struct ShipmentBuilder<'a> {
     store: &'a Store,
     allowed: &'a ShipmentFilter<'a>,
     /// Whether the rows of a session may be sent, by session id.
-    sessions: HashMap<String, bool>,
+    allowed_sessions: HashMap<String, bool>,
     shipment: Shipment,
 }
 
 impl<'a> ShipmentBuilder<'a> {
     fn new(store: &'a Store, allowed: &'a ShipmentFilter<'a>) -> Self {
-        Self { store, allowed, sessions: HashMap::new(), shipment: Shipment::default() }
+        Self { store, allowed, allowed_sessions: HashMap::new(), shipment: Shipment::default() }
     }
 
     fn load_changed(&mut self, limit: u32) -> rusqlite::Result<()> {
@@ -191,7 +191,7 @@ impl<'a> ShipmentBuilder<'a> {
                 break;
             }
             self.load(known_table(&kind)?, &id)?;
-            self.shipment.numbers.push(number);
+            self.shipment.outbox_numbers.push(number);
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl<'a> ShipmentBuilder<'a> {
         }
         let has_more = taken < ids.len() || ids.len() == limit as usize;
         let last = ids[..taken].last().cloned().filter(|_| has_more);
-        self.shipment.swept = Some((table, after, last));
+        self.shipment.sweep = Some((table, after, last));
         Ok(())
     }
 
@@ -225,7 +225,8 @@ impl<'a> ShipmentBuilder<'a> {
     /// Adds a row to the shipment, if it still exists and may be sent.
     fn load(&mut self, table: &'static str, id: &Value) -> rusqlite::Result<()> {
         let sql = format!("SELECT * FROM {table} WHERE id = ?1");
-        let ShipmentFilter { readings, checkpoints, saves, sends, since } = self.allowed;
+        let ShipmentFilter { readings, checkpoints, saves, allows_project: sends, since } =
+            self.allowed;
         match table {
             "sessions" => {
                 let found = self.query_one(&sql, [id], queries::session_from_row)?;
@@ -268,15 +269,15 @@ impl<'a> ShipmentBuilder<'a> {
     ) -> rusqlite::Result<Option<T>> {
         let Some(row) = row else { return Ok(None) };
         let name = session(&row);
-        if let Some(goes) = self.sessions.get(name) {
+        if let Some(goes) = self.allowed_sessions.get(name) {
             return Ok(goes.then_some(row));
         }
         let sql = "SELECT project, last_seen FROM sessions WHERE session = ?1";
         let known = |row: &Row<'_>| Ok((get_optional(row, "project")?, row.get("last_seen")?));
         let known: Option<(Option<PathBuf>, Millis)> = self.query_one(sql, [name], known)?;
-        let ShipmentFilter { sends, since, .. } = self.allowed;
+        let ShipmentFilter { allows_project: sends, since, .. } = self.allowed;
         let goes = known.is_some_and(|(project, seen)| seen >= *since && sends(project.as_deref()));
-        self.sessions.insert(name.to_owned(), goes);
+        self.allowed_sessions.insert(name.to_owned(), goes);
         Ok(goes.then_some(row))
     }
 

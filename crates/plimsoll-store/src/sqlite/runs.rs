@@ -79,7 +79,7 @@ impl Store {
         let counts = |row: &Row<'_>| {
             Ok(RunCounts {
                 runs: get(row, "runs")?,
-                legs: get(row, "legs")?,
+                sessions: get(row, "legs")?,
                 restarts: get(row, "restarts")?,
             })
         };
@@ -166,10 +166,10 @@ pub(super) fn upsert_past_task(
          WHERE excluded.last_word >= last_word";
     connection.prepare_cached(sql)?.execute(params![
         ColumnValue(&task.session),
-        task.last_word,
+        task.last_active,
         task.kind.word(),
         ColumnValue(task.predicted),
-        ColumnValue(task.grown),
+        ColumnValue(task.growth),
     ])
 }
 
@@ -197,10 +197,10 @@ fn case(row: &Row<'_>) -> rusqlite::Result<Case> {
 fn past_task(row: &Row<'_>) -> rusqlite::Result<PastTask> {
     Ok(PastTask {
         session: get(row, "session")?,
-        last_word: row.get("last_word")?,
+        last_active: row.get("last_word")?,
         kind: kind(row)?,
         predicted: get(row, "predicted")?,
-        grown: get(row, "grown")?,
+        growth: get(row, "grown")?,
     })
 }
 

@@ -66,13 +66,13 @@ fn search_index<I: TextIndex>(
 ) -> rusqlite::Result<(Vec<I::Hit>, MatchKind)> {
     let all = index.find_words(terms, RequiredTerms::All)?;
     if !all.is_empty() {
-        return Ok((all, MatchKind::Words));
+        return Ok((all, MatchKind::AllWords));
     }
     // The trigram index needs at least three characters.
     if terms.iter().all(|term| term.chars().count() >= 3) {
         let parts = index.find_parts(terms)?;
         if !parts.is_empty() {
-            return Ok((parts, MatchKind::Parts));
+            return Ok((parts, MatchKind::WordParts));
         }
     }
     let (terms, corrected) = correct_spelling(index, terms)?;
@@ -85,7 +85,7 @@ fn search_index<I: TextIndex>(
     // With a single term, "any" is the same as "all".
     let some =
         if terms.len() > 1 { index.find_words(&terms, RequiredTerms::Any)? } else { Vec::new() };
-    Ok((some, MatchKind::Some))
+    Ok((some, MatchKind::SomeWords))
 }
 
 /// Pairs of a word that occurs nowhere and its replacement.

@@ -40,7 +40,7 @@ fn source(inode: u64) -> SourceFile {
 }
 
 fn at(offset: u64) -> Bookmark {
-    Bookmark { offset, note: format!("read to {offset}") }
+    Bookmark { offset, reader_state: format!("read to {offset}") }
 }
 
 fn session(name: &str, started: i64, last_seen: i64) -> SessionRow {

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Merges the transcript with the hook calls. Each line of `notes` has the transcript size at the
 /// time of the call and the payload.
 pub(crate) fn cut(notes: &str, sandbox: &Sandbox) -> String {
-    let calls: Vec<(usize, &str)> = notes.lines().map(call).collect();
+    let calls: Vec<(usize, &str)> = notes.lines().map(parse_call).collect();
     let session = json(calls[0].1)["session_id"].as_str().expect("a session").to_owned();
     let transcript = ClientTranscript::find(&sandbox.home(), &session).path;
     let text = fs::read_to_string(transcript).expect("the transcript should be readable");
@@ -29,10 +29,10 @@ pub(crate) fn cut(notes: &str, sandbox: &Sandbox) -> String {
         tape.record(line.trim_end());
     }
     calls.for_each(|(_, payload)| tape.push("hook", payload));
-    redacted(&tape.text, sandbox)
+    with_generic_paths(&tape.text, sandbox)
 }
 
-fn call(note: &str) -> (usize, &str) {
+fn parse_call(note: &str) -> (usize, &str) {
     let (size, payload) = note.split_once('\t').expect("a size and a payload");
     (size.trim().parse().expect("a size"), payload)
 }
@@ -68,7 +68,7 @@ impl Tape {
 }
 
 /// Rewrites the paths to those of a user called `dev`.
-fn redacted(tape: &str, sandbox: &Sandbox) -> String {
+fn with_generic_paths(tape: &str, sandbox: &Sandbox) -> String {
     let (home, project) = (sandbox.home(), sandbox.project());
     let root = home.parent().expect("a home lies in a sandbox").display().to_string();
     let slug = root.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");

@@ -11,7 +11,7 @@ use std::process::Command;
 ///
 /// One process downloads while the others wait on the lock. The finished package is renamed into
 /// place, so an interrupted download never looks installed.
-pub(super) fn program(version: &str) -> PathBuf {
+pub(super) fn ensure_installed(version: &str) -> PathBuf {
     let clients = clients();
     let program = clients.join(version).join("claude");
     if !program.exists() {

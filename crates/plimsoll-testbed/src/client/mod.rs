@@ -41,7 +41,7 @@ impl Client {
 
     /// Installs any published version. npm downloads it once; later calls use the cache.
     pub fn install(version: &str) -> Self {
-        Self { version: version.to_owned(), program: install::program(version) }
+        Self { version: version.to_owned(), program: install::ensure_installed(version) }
     }
 
     pub fn version(&self) -> &str {

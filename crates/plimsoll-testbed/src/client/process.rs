@@ -45,9 +45,9 @@ impl Drop for ProcessGroup {
 ///
 /// The client gives its shells process groups of their own, so killing the client's group is not
 /// enough. Only processes of this sandbox use the temporary folder as `HOME`.
-pub(super) fn kill_inhabitants(home: &Path) {
+pub(super) fn kill_processes_of_home(home: &Path) {
     for _ in 0..100 {
-        let inhabitants = inhabitants(home);
+        let inhabitants = processes_of_home(home);
         if inhabitants.is_empty() {
             return;
         }
@@ -59,7 +59,7 @@ pub(super) fn kill_inhabitants(home: &Path) {
     }
 }
 
-fn inhabitants(home: &Path) -> Vec<Pid> {
+fn processes_of_home(home: &Path) -> Vec<Pid> {
     let mark = format!("HOME={}", home.display());
     let lives_here = |process: &Path| {
         let environment = fs::read(process.join("environ")).unwrap_or_default();

@@ -54,7 +54,7 @@ impl Sandbox {
     }
 
     /// Writes the project's `settings.json`.
-    pub fn project_settings(&self, settings: &Value) {
+    pub fn write_project_settings(&self, settings: &Value) {
         write_settings(&self.project(), settings);
     }
 
@@ -118,8 +118,8 @@ impl Sandbox {
     }
 
     /// Kills every process that was started in this sandbox.
-    pub(super) fn kill_inhabitants(&self) {
-        process::kill_inhabitants(&self.home());
+    pub(super) fn kill_processes(&self) {
+        process::kill_processes_of_home(&self.home());
     }
 
     fn scratch(&self) -> PathBuf {
@@ -129,7 +129,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        self.kill_inhabitants();
+        self.kill_processes();
     }
 }
 
@@ -152,7 +152,7 @@ pub struct Prompt<'a> {
 
 impl Prompt<'_> {
     /// Continues the project's last session.
-    pub fn continuing(self) -> Self {
+    pub fn continue_last_session(self) -> Self {
         self.arg("--continue")
     }
 
@@ -180,7 +180,7 @@ impl Prompt<'_> {
     }
 
     /// Lets the client ask for permissions, which are never granted.
-    pub fn unpermitted(mut self) -> Self {
+    pub fn ask_for_permissions(mut self) -> Self {
         self.permitted = false;
         self
     }

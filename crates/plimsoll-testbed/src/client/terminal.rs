@@ -49,7 +49,7 @@ impl<'a> TerminalBuilder<'a> {
 
     /// Starts the client and waits until it accepts a prompt.
     pub fn start(self) -> Terminal<'a> {
-        settle(&self.sandbox.home(), &self.sandbox.project());
+        skip_first_start_questions(&self.sandbox.home(), &self.sandbox.project());
         let mut terminal = Terminal {
             sandbox: self.sandbox,
             socket: self.sandbox.root().join("tmux"),
@@ -64,7 +64,7 @@ impl<'a> TerminalBuilder<'a> {
 
 /// Answers the client's first-start questions in advance: its theme, whether it may use the key in
 /// its environment, and whether to trust the project.
-fn settle(home: &Path, project: &Path) {
+fn skip_first_start_questions(home: &Path, project: &Path) {
     let path = home.join(".claude.json");
     let known = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let mut state: Value = known.unwrap_or_else(|| json!({}));
@@ -99,7 +99,10 @@ impl Terminal<'_> {
     /// it as pasted, and Enter only starts a new line.
     pub fn type_line(&self, text: &str) {
         self.tmux(&["send-keys", "-l", "--", text]);
-        self.wait_for(|screen| unwrapped(input(screen)).contains(&unwrapped(text)), PATIENCE);
+        self.wait_for(
+            |screen| without_whitespace(input(screen)).contains(&without_whitespace(text)),
+            PATIENCE,
+        );
         self.press("Enter");
     }
 
@@ -187,7 +190,7 @@ impl Drop for Terminal<'_> {
             // The server may already have ended.
             let _ = kill_process(server, Signal::KILL);
         }
-        self.sandbox.kill_inhabitants();
+        self.sandbox.kill_processes();
         // A killed server leaves its socket, which would block the next terminal.
         let _ = fs::remove_file(&self.socket);
     }
@@ -199,7 +202,7 @@ fn input(screen: &str) -> &str {
 }
 
 /// Removes all whitespace, because it differs where the terminal wraps a line.
-fn unwrapped(text: &str) -> String {
+fn without_whitespace(text: &str) -> String {
     text.split_whitespace().collect()
 }
 

@@ -32,7 +32,7 @@ impl SplitMix64 {
     }
 
     /// Returns a lognormal number with this `median`, using a sum of twelve uniforms as the normal.
-    pub(super) fn around(&mut self, median: f64, sigma: f64) -> usize {
+    pub(super) fn lognormal(&mut self, median: f64, sigma: f64) -> usize {
         let uniform = |random: &mut Self| (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
         let normal = (0..12).map(|_| uniform(self)).sum::<f64>() - 6.0;
         (median * (normal * sigma).exp()) as usize
@@ -61,7 +61,7 @@ const WORDS: &str = "the parser reads each record and keeps only what a caller a
     compaction boundary again window occupancy → é “quoted” 窓 🪟";
 
 /// Returns sentences with some letters outside ASCII.
-pub(super) fn prose(random: &mut SplitMix64) -> String {
+pub(super) fn prose_pool(random: &mut SplitMix64) -> String {
     let words: Vec<_> = WORDS.split_whitespace().collect();
     let mut text = String::new();
     while text.len() < POOL {
@@ -72,7 +72,7 @@ pub(super) fn prose(random: &mut SplitMix64) -> String {
 }
 
 /// Returns lines that look like code and include characters that JSON must escape.
-pub(super) fn code(random: &mut SplitMix64) -> String {
+pub(super) fn code_pool(random: &mut SplitMix64) -> String {
     let names = ["session", "store", "usage", "window", "offset", "buffer", "cursor", "policy"];
     let mut text = String::new();
     while text.len() < POOL {

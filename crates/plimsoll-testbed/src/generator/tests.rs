@@ -1,6 +1,6 @@
 use super::*;
 
-fn written(options: &GeneratorOptions) -> (Vec<u8>, Truth) {
+fn generate(options: &GeneratorOptions) -> (Vec<u8>, Truth) {
     let mut bytes = Vec::new();
     let truth = write(&mut bytes, options).unwrap();
     (bytes, truth)
@@ -11,7 +11,7 @@ fn tokens(usage: &Value, key: &str) -> u64 {
 }
 
 /// Computes the truth by a full scan of the file, and checks that every complete line is JSON.
-fn scanned(bytes: &[u8], truth: &Truth) -> Truth {
+fn scan(bytes: &[u8], truth: &Truth) -> Truth {
     let mut seen = Truth { lines: 0, prompt_tokens: 0, compactions: 0, ..truth.clone() };
     for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n")) {
         let record: Value = serde_json::from_slice(line).unwrap();
@@ -31,9 +31,9 @@ fn scanned(bytes: &[u8], truth: &Truth) -> Truth {
 
 #[track_caller]
 fn check(options: &GeneratorOptions) -> Truth {
-    let (bytes, truth) = written(options);
-    assert_eq!(written(options).0, bytes, "the same options give the same bytes");
-    assert_eq!(scanned(&bytes, &truth), truth);
+    let (bytes, truth) = generate(options);
+    assert_eq!(generate(options).0, bytes, "the same options give the same bytes");
+    assert_eq!(scan(&bytes, &truth), truth);
     if let Some(wanted) = options.prompt_tokens {
         assert_eq!(truth.prompt_tokens, wanted);
     }
@@ -70,7 +70,7 @@ fn a_trap_ends_inside_a_sub_agent_with_a_torn_line() {
             ..GeneratorOptions::default()
         };
         check(&options);
-        let (bytes, truth) = written(&options);
+        let (bytes, truth) = generate(&options);
         assert!(!bytes.ends_with(b"\n"));
         let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
         let side = |line: &&&[u8]| line.windows(18).any(|w| w == br#""isSidechain":true"#);

@@ -117,7 +117,7 @@ impl ModelAnswer {
     }
 
     /// Pauses for `pause` before each event of the stream.
-    pub fn slowly(mut self, pause: Duration) -> Self {
+    pub fn with_pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }

@@ -65,7 +65,7 @@ fn kind(body: &Value) -> RequestKind {
     let last_text = last.map(|message| texts(message).join("\n")).unwrap_or_default();
     if last_text.contains("Respond with TEXT ONLY") && last_text.contains("<summary>") {
         RequestKind::Summary
-    } else if has_tools(body) && !judges_a_hook(body) {
+    } else if has_tools(body) && !is_agent_hook(body) {
         RequestKind::Turn
     } else {
         RequestKind::Side
@@ -78,7 +78,7 @@ fn has_tools(body: &Value) -> bool {
 
 /// Returns true if the request comes from an `agent` hook. Such a request has tools, but no agent
 /// id.
-fn judges_a_hook(body: &Value) -> bool {
+fn is_agent_hook(body: &Value) -> bool {
     texts(&body["system"]).iter().any(|text| text.starts_with("You are evaluating a "))
 }
 

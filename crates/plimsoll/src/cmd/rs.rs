@@ -113,7 +113,7 @@ fn find(store: &Store, ui: &Ui, args: &Args, wanted: &Wanted) -> anyhow::Result<
         .search_saves(query, &filter, args.limit)?
         .with_context(|| format!("there is no word to search for in `{}`", plain(query)))?;
     if !found.saves.is_empty() {
-        tell(ui, &found.by);
+        tell(ui, &found.matched_by);
     }
     Ok(found.saves)
 }
@@ -121,11 +121,11 @@ fn find(store: &Store, ui: &Ui, args: &Args, wanted: &Wanted) -> anyhow::Result<
 /// Says what was found in the place of what was asked for.
 fn tell(ui: &Ui, by: &MatchKind) {
     match by {
-        MatchKind::Words | MatchKind::Parts => {}
+        MatchKind::AllWords | MatchKind::WordParts => {}
         MatchKind::Corrected(words) => words.iter().for_each(|(typed, word)| {
             ui.warn(&format!("no save has `{typed}` in it; this has `{word}`"));
         }),
-        MatchKind::Some => ui.warn("no save has all of these words; this has some of them"),
+        MatchKind::SomeWords => ui.warn("no save has all of these words; this has some of them"),
     }
 }
 

@@ -97,7 +97,7 @@ fn tell(ui: &Ui, by: &[MatchKind]) {
     for (typed, word) in corrected {
         ui.warn(&format!("nothing has `{typed}` in it; this has `{word}`"));
     }
-    if by.contains(&MatchKind::Some) {
+    if by.contains(&MatchKind::SomeWords) {
         ui.warn("nothing has all of these words; this has some of them");
     }
 }

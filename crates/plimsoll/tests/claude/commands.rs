@@ -40,7 +40,7 @@ fn the_model_refines_a_checkpoint_without_asking_for_leave() {
         let bed = Bed::bare(&client, script);
         bed.plimsoll(&["init", "--yes", "--commands"]);
         let session = bed.prompt("Mend the hull. Never touch the ballast.").run().session_id();
-        let outcome = bed.prompt("/checkpoint").continuing().unpermitted().run();
+        let outcome = bed.prompt("/checkpoint").continue_last_session().ask_for_permissions().run();
         assert_eq!(outcome.text(), "sealed", "{}", client.version());
 
         let turns = bed.server.main_turns();
@@ -80,7 +80,7 @@ fn a_new_session_is_given_the_last_checkpoint_of_the_project() {
         bed.plimsoll(&["init", "--yes", "--commands"]);
         let session = bed.prompt("Mend the hull. Never touch the ballast.").run().session_id();
         bed.plimsoll(&["checkpoint", "create", &session]);
-        let outcome = bed.prompt("/resume-work and hurry").unpermitted().run();
+        let outcome = bed.prompt("/resume-work and hurry").ask_for_permissions().run();
         assert_eq!(outcome.text(), "welcome back", "{}", client.version());
         let given = bed.server.main_turns().pop().unwrap().all_text();
         let (_, restored) = given.split_once("## Resuming from Checkpoint\nFrom ").unwrap();
@@ -96,7 +96,7 @@ fn without_a_checkpoint_the_command_is_answered_all_the_same() {
     for client in [Client::current(), Client::old()] {
         let bed = Bed::bare(&client, Script::new().main([ModelAnswer::text("all done")]));
         bed.plimsoll(&["init", "--yes", "--commands"]);
-        let outcome = bed.prompt("/resume-work").unpermitted().run();
+        let outcome = bed.prompt("/resume-work").ask_for_permissions().run();
         assert_eq!(outcome.text(), "all done", "{}", client.version());
         let asked = bed.server.main_turns().pop().unwrap().all_text();
         assert!(asked.contains("There is no checkpoint to go on from"), "{asked}");

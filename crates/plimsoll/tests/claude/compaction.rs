@@ -84,9 +84,9 @@ fn right_after_a_compaction_the_reading_is_an_estimate() {
         .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]);
     let bed = Bed::new(script);
     bed.prompt("begin").run();
-    bed.prompt("go on").continuing().run();
+    bed.prompt("go on").continue_last_session().run();
 
-    let outcome = bed.prompt("/compact").continuing().run();
+    let outcome = bed.prompt("/compact").continue_last_session().run();
 
     assert_eq!(bed.server.summaries().len(), 1);
     let json = bed.measure_json(&outcome.transcript().path);

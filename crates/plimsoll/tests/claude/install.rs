@@ -116,7 +116,7 @@ fn the_command_shows_how_full_its_own_session_is() {
         let bed = Bed::bare(&client, script);
         bed.plimsoll(&["init", "--yes", "--commands"]);
         let first = bed.prompt("begin").run();
-        let outcome = bed.prompt("/plimsoll").continuing().unpermitted().run();
+        let outcome = bed.prompt("/plimsoll").continue_last_session().ask_for_permissions().run();
         assert_eq!(outcome.text(), "all done");
         let asked = bed.server.main_turns().pop().unwrap().all_text();
         let short = &first.session_id()[..8];
@@ -131,7 +131,7 @@ fn the_command_is_answered_in_a_session_that_has_nothing_to_show_yet() {
     for client in [Client::current(), Client::old()] {
         let bed = Bed::bare(&client, Script::new().main([ModelAnswer::text("all done")]));
         bed.plimsoll(&["init", "--yes", "--commands"]);
-        let outcome = bed.prompt("/plimsoll").unpermitted().run();
+        let outcome = bed.prompt("/plimsoll").ask_for_permissions().run();
         assert_eq!(outcome.text(), "all done", "{}", client.version());
         let asked = bed.server.main_turns().pop().unwrap().all_text();
         assert!(asked.contains("Nothing was measured in this session yet."), "{asked}");

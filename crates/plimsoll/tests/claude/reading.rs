@@ -65,7 +65,7 @@ fn predicted(client: &Client) {
     fs::write(bed.sandbox.project().join("notes"), PROSE.repeat(20)).unwrap();
 
     bed.prompt("begin").run();
-    let outcome = bed.prompt("go on").continuing().run();
+    let outcome = bed.prompt("go on").continue_last_session().run();
 
     assert_eq!(outcome.text(), "all done");
     let usages: Vec<AnswerUsage> =

@@ -64,7 +64,8 @@ fn a_manual_compaction_has_one_checkpoint_and_its_restore_in_the_next_request() 
     let bed = installed(script);
     bed.sandbox.prompt(TASK).model(MODEL).run();
     let before = checkpoints(&bed);
-    let outcome = bed.sandbox.prompt("/compact the hold").model(MODEL).continuing().run();
+    let outcome =
+        bed.sandbox.prompt("/compact the hold").model(MODEL).continue_last_session().run();
 
     let summaries = bed.server.summaries();
     assert_eq!(summaries.len(), 1);
@@ -85,7 +86,7 @@ fn a_manual_compaction_has_one_checkpoint_and_its_restore_in_the_next_request() 
     fs::write(&before, &text[..text[..end].rfind('\n').unwrap() + 1]).unwrap();
     let printed = bed.plimsoll(&["restore", "--transcript", before.to_str().unwrap()]);
 
-    bed.sandbox.prompt("go on").model(MODEL).continuing().run();
+    bed.sandbox.prompt("go on").model(MODEL).continue_last_session().run();
     let turns = bed.server.main_turns();
     assert_eq!(turns.iter().map(restored).collect::<Vec<_>>(), [0, 0, 1]);
     assert_eq!(given(&turns[2]), printed, "what the hook gives is what the command prints");
@@ -128,12 +129,12 @@ fn a_session_that_goes_on_is_told_what_somebody_else_changed() {
     ]);
     let bed = installed(script);
     bed.sandbox.prompt(TASK).model(MODEL).run();
-    bed.sandbox.prompt("go on").model(MODEL).continuing().run();
+    bed.sandbox.prompt("go on").model(MODEL).continue_last_session().run();
     assert!(bed.server.main_turns().iter().all(|turn| restored(turn) == 0), "nothing has changed");
 
     std::thread::sleep(Duration::from_millis(2_500));
     fs::write(bed.sandbox.project().join("hold.rs"), "fn by_somebody_else() {}\n").unwrap();
-    bed.sandbox.prompt("go on").model(MODEL).continuing().run();
+    bed.sandbox.prompt("go on").model(MODEL).continue_last_session().run();
     let text = bed.server.main_turns().pop().unwrap().all_text();
     assert!(text.contains("## Changed on Disk\n") && text.contains("\n- hold.rs\n"), "{text}");
     assert!(!text.contains(HEADING), "nothing was restored: {text}");
@@ -297,7 +298,7 @@ fn a_torn_transcript_is_read_as_far_as_it_goes() {
     let path = first.transcript().path;
     let torn = fs::read_to_string(&path).unwrap() + r#"{"type":"user","message":{"role":"us"#;
     fs::write(&path, torn + "\n").unwrap();
-    let outcome = bed.sandbox.prompt("go on").model(MODEL).continuing().run();
+    let outcome = bed.sandbox.prompt("go on").model(MODEL).continue_last_session().run();
     assert_eq!(outcome.text(), "all done");
     let last = bed.server.main_turns().pop().unwrap();
     assert!(given(&last).contains("load_line"));

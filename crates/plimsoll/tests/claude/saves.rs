@@ -58,7 +58,7 @@ fn seventy_percent_suggests_eighty_five_saves_and_a_new_session_goes_on() {
         assert_eq!(save["tags"][0], "auto-save");
         assert!(save["context"].as_str().unwrap().contains("Mend the hull."), "{save}");
 
-        let next = bed.prompt("/rs development").unpermitted().run();
+        let next = bed.prompt("/rs development").ask_for_permissions().run();
         assert_eq!(next.text(), "welcome back", "{}", client.version());
         assert_ne!(next.session_id(), session);
         let given = bed.server.main_turns().pop().unwrap().all_text();
@@ -76,7 +76,7 @@ fn a_user_saves_a_session_with_a_command() {
         let script = obeying(script, " ENVIRONMENT", " release").main([ModelAnswer::text("told")]);
         let bed = bed(&client, script);
         let session = bed.prompt("Mend the hull.").run().session_id();
-        let told = bed.prompt("/ss release").continuing().unpermitted().run();
+        let told = bed.prompt("/ss release").continue_last_session().ask_for_permissions().run();
         assert_eq!(told.text(), "told", "{}", client.version());
         let heard = bed.server.main_turns().pop().unwrap().all_text();
         assert!(heard.contains("Saved `Mend the hull.` in release."), "{heard}");

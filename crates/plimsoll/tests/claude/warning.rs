@@ -49,7 +49,7 @@ fn a_prompt_over_the_warn_line_is_sent_with_a_warning() {
 
     let first = bed.prompt("begin").run();
     assert_eq!(shown(&first.transcript()), [""; 0]);
-    let outcome = bed.prompt("go on").continuing().run();
+    let outcome = bed.prompt("go on").continue_last_session().run();
 
     assert_eq!(outcome.text(), "all done");
     assert_eq!(bed.heard(), [vec![], vec!["CONTEXT: ~83% used."]]);
@@ -77,7 +77,7 @@ fn each_bucket_of_five_points_is_warned_about_once() {
     let bed = Bed::new(script);
 
     assert_eq!(bed.prompt("begin").run().text(), "so far");
-    let outcome = bed.prompt("go on").continuing().run();
+    let outcome = bed.prompt("go on").continue_last_session().run();
 
     assert_eq!(outcome.text(), "all done");
     let heard: Vec<usize> = bed.heard().iter().map(Vec::len).collect();

@@ -73,13 +73,13 @@ async fn check_queries(team: &TeamStore, tables: &[String]) {
     let machines = team.machines().await.unwrap();
     assert_eq!((machines.len(), machines[0].person.as_str()), (1, "machines person"));
     let there = team.session(&session).await.unwrap().unwrap();
-    assert_eq!((there.host.as_str(), there.it.compactions), ("machines host", 1));
-    assert_eq!(there.it.checkpoint.unwrap().id, "checkpoints checkpoint");
+    assert_eq!((there.host.as_str(), there.value.compactions), ("machines host", 1));
+    assert_eq!(there.value.checkpoint.unwrap().id, "checkpoints checkpoint");
     assert_eq!(team.series(&session).await.unwrap().len(), 2, "a reading and a compaction");
     let checkpoint = team.checkpoint("checkpoints checkpoint").await.unwrap().unwrap();
-    assert_eq!(checkpoint.it.body, "checkpoints body");
+    assert_eq!(checkpoint.value.body, "checkpoints body");
     let found = team.search_saves("saves task", &SaveFilter::default(), 9).await.unwrap().unwrap();
-    assert_eq!(found[0].it.what.task, "saves task");
+    assert_eq!(found[0].value.what.task, "saves task");
     let is_there = |table: &str| usize::from(tables.iter().any(|name| name == table));
     let mail = team.undelivered_messages("the-machine", 7).await.unwrap();
     assert_eq!(mail.len(), is_there("messages"));
@@ -107,7 +107,7 @@ async fn check_writes(team: &mut TeamStore) {
     };
     let shipment = Shipment { readings: vec![reading], ..Shipment::default() };
     team.ship(&machine, &shipment, 10).await.unwrap();
-    assert_eq!(team.session(&session).await.unwrap().unwrap().it.used, Some(1_010));
+    assert_eq!(team.session(&session).await.unwrap().unwrap().value.used, Some(1_010));
     let to = session.as_str().to_owned();
     let mail = TeamMessage { id: "m".to_owned(), to, body: "ahoy".to_owned(), expires: AHEAD };
     team.post("another", std::slice::from_ref(&mail)).await.unwrap();
@@ -115,7 +115,7 @@ async fn check_writes(team: &mut TeamStore) {
     let claim =
         PathClaim { path: "/deck".into(), holder: "ann".to_owned(), since: 9, until: AHEAD };
     team.put_claims("yet another", std::slice::from_ref(&claim), 9).await.unwrap();
-    assert!(team.claims("another", 10).await.unwrap().iter().any(|it| it.it == claim));
+    assert!(team.claims("another", 10).await.unwrap().iter().any(|it| it.value == claim));
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl Store {
         }
         let checkpoints = CheckpointIndex { store: self, project, limit };
         let (hits, by) = search_index(&checkpoints, &terms).map_err(self.error_during("search"))?;
-        Ok(Some(FoundCheckpoints { hits, by }))
+        Ok(Some(FoundCheckpoints { hits, matched_by: by }))
     }
 }
 
@@ -144,8 +144,8 @@ fn split_matches(line: &str) -> Vec<LinePiece> {
     let mut pieces = Vec::new();
     for part in line.split(BEGIN) {
         let (fits, around) = part.split_once(END).unwrap_or(("", part));
-        pieces.push(LinePiece { text: fits.to_owned(), fits: true });
-        pieces.push(LinePiece { text: around.to_owned(), fits: false });
+        pieces.push(LinePiece { text: fits.to_owned(), is_match: true });
+        pieces.push(LinePiece { text: around.to_owned(), is_match: false });
     }
     pieces.retain(|piece| !piece.text.is_empty());
     pieces
@@ -160,7 +160,7 @@ mod tests {
         let marked =
             "## Task\n> \u{2}b\u{3}\n## Commands\n- a \u{2}b\u{3} c\u{2}d\u{3}\n- \u{2}b\u{3}\n";
         let (section, line) = best_line(marked);
-        let piece = |text: &str, fits| LinePiece { text: text.to_owned(), fits };
+        let piece = |text: &str, fits| LinePiece { text: text.to_owned(), is_match: fits };
         assert_eq!(section, "Commands");
         assert_eq!(
             split_matches(line),

@@ -39,9 +39,9 @@ impl Store {
         if terms.is_empty() {
             return Ok(None);
         }
-        let saves = SaveIndex { store: self, filter, limit, known: RefCell::default() };
+        let saves = SaveIndex { store: self, filter, limit, cache: RefCell::default() };
         let (saves, by) = search_index(&saves, &terms).map_err(self.error_during("search"))?;
-        Ok(Some(FoundSaves { saves, by }))
+        Ok(Some(FoundSaves { saves, matched_by: by }))
     }
 }
 
@@ -49,7 +49,7 @@ struct SaveIndex<'a> {
     store: &'a Store,
     filter: &'a SaveFilter<'a>,
     limit: u32,
-    known: RefCell<HashMap<(&'static str, String), Rc<TermMatches>>>,
+    cache: RefCell<HashMap<(&'static str, String), Rc<TermMatches>>>,
 }
 
 /// A term and the saves that contain it.
@@ -168,7 +168,7 @@ impl SaveIndex<'_> {
     /// term, merging those words would take the database too long.
     fn term_matches(&self, table: &FtsTable, term: &str) -> rusqlite::Result<Rc<TermMatches>> {
         let key = (table.name(), term.to_owned());
-        if let Some(known) = self.known.borrow().get(&key) {
+        if let Some(known) = self.cache.borrow().get(&key) {
             return Ok(Rc::clone(known));
         }
         let mut sounded = self.look_up(table, quote_term(term))?;
@@ -179,7 +179,7 @@ impl SaveIndex<'_> {
             sounded = self.look_up(table, format!("{} *", sounded.query))?;
         }
         let sounded = Rc::new(sounded);
-        self.known.borrow_mut().insert(key, Rc::clone(&sounded));
+        self.cache.borrow_mut().insert(key, Rc::clone(&sounded));
         Ok(sounded)
     }
 

@@ -94,16 +94,16 @@ fn an_overflow_is_unwarned_if_nothing_was_said_since_the_one_before() {
     let mut store = store(Batch { compactions, decisions, ..Batch::default() });
     assert_eq!(
         store.auto_compaction_counts(0).unwrap(),
-        AutoCompactionCounts { all: 3, unwarned: 2 }
+        AutoCompactionCounts { all: 3, without_warning: 2 }
     );
     sync_checkpoints(&mut store, &["a"], vec![checkpoint("a", "s2", 59, "auto")]);
     assert_eq!(
         store.auto_compaction_counts(0).unwrap(),
-        AutoCompactionCounts { all: 3, unwarned: 1 }
+        AutoCompactionCounts { all: 3, without_warning: 1 }
     );
     assert_eq!(
         store.auto_compaction_counts(41).unwrap(),
-        AutoCompactionCounts { all: 1, unwarned: 0 }
+        AutoCompactionCounts { all: 1, without_warning: 0 }
     );
     assert_eq!(store.first_decision().unwrap(), Some(3));
 }

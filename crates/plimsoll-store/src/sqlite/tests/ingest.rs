@@ -14,11 +14,11 @@ fn the_same_bytes_read_twice_are_stored_once() {
         ..readings_batch(vec![reading("s1", 1, 5), reading("s1", 2, 5)], at(160))
     };
     let first = ingest(&mut store, &source(1), batch.clone()).unwrap();
-    assert_eq!(first, IngestResult { read_to: 160, rows: 5 });
+    assert_eq!(first, IngestResult { end_offset: 160, rows: 5 });
     store.forget_file(&source(1).path).unwrap();
     assert_eq!(store.read_offset(&source(1)).unwrap(), 0);
     let again = ingest(&mut store, &source(1), batch).unwrap();
-    assert_eq!(again, IngestResult { read_to: 160, rows: 0 });
+    assert_eq!(again, IngestResult { end_offset: 160, rows: 0 });
     let once = Counts { sessions: 1, messages: 2, compactions: 1, decisions: 2 };
     assert_eq!(store.counts().unwrap(), once);
 }
@@ -32,7 +32,7 @@ fn a_reader_goes_on_where_the_last_one_stopped() {
         assert_eq!(here, at(160));
         Ok(Batch { next: at(200), ..Batch::default() })
     };
-    assert_eq!(store.ingest(&source(1), read).unwrap(), IngestResult { read_to: 200, rows: 0 });
+    assert_eq!(store.ingest(&source(1), read).unwrap(), IngestResult { end_offset: 200, rows: 0 });
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_replaced_file_is_read_from_its_start() {
         assert_eq!(here, Bookmark::default());
         Ok(Batch { next: at(80), ..old })
     };
-    assert_eq!(store.ingest(&source(2), read).unwrap(), IngestResult { read_to: 80, rows: 1 });
+    assert_eq!(store.ingest(&source(2), read).unwrap(), IngestResult { end_offset: 80, rows: 1 });
     assert_eq!(store.read_offset(&source(2)).unwrap(), 80);
     assert_eq!(store.read_offset(&source(1)).unwrap(), 0);
     let kept = Counts { sessions: 1, messages: 1, compactions: 0, decisions: 2 };

@@ -148,7 +148,7 @@ fn a_search_goes_by_words_then_parts_then_spelling() {
     let mut store = Store::in_memory().unwrap();
     let found = |store: &Store, typed: &str| {
         let found = store.search_saves(typed, &SaveFilter::default(), 9).unwrap().unwrap();
-        (ids(found.saves), found.by)
+        (ids(found.saves), found.matched_by)
     };
     let auto = NewSave { kind: SaveKind::Auto, ..task("Mend the hull") };
     let tagged = NewSave { tags: vec!["hull".to_owned()], ..task("Paint") };
@@ -161,11 +161,11 @@ fn a_search_goes_by_words_then_parts_then_spelling() {
         ],
     );
     let both = vec!["2".to_owned(), "1".to_owned()];
-    assert_eq!(found(&store, "mending hull"), (both, MatchKind::Words));
-    assert_eq!(found(&store, "oad_lin"), (vec!["1".to_owned()], MatchKind::Parts));
+    assert_eq!(found(&store, "mending hull"), (both, MatchKind::AllWords));
+    assert_eq!(found(&store, "oad_lin"), (vec!["1".to_owned()], MatchKind::WordParts));
     let corrected = MatchKind::Corrected(vec![("piant".to_owned(), "paint".to_owned())]);
     assert_eq!(found(&store, "piant"), (vec!["3".to_owned()], corrected));
-    assert_eq!(found(&store, "xylophone"), (vec![], MatchKind::Some));
+    assert_eq!(found(&store, "xylophone"), (vec![], MatchKind::SomeWords));
     assert_eq!(store.search_saves("--", &ALL, 9).unwrap(), None);
     let staging = SaveEnvironment::new("staging").unwrap();
     let there = SaveFilter { environment: Some(&staging), ..ALL };

@@ -184,12 +184,12 @@ fn nothing_that_is_typed_is_an_operator() {
 fn a_search_says_how_its_finds_fit() {
     let mut store = Store::in_memory().unwrap();
     sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
-    let by = |query: &str| store.search(query, None, 20).unwrap().unwrap().by;
-    assert_eq!(by("login"), MatchKind::Words);
-    assert_eq!(by("AuthClient"), MatchKind::Parts);
+    let by = |query: &str| store.search(query, None, 20).unwrap().unwrap().matched_by;
+    assert_eq!(by("login"), MatchKind::AllWords);
+    assert_eq!(by("AuthClient"), MatchKind::WordParts);
     let corrected = vec![("handbok".to_owned(), "handbook".to_owned())];
     assert_eq!(by("write handbok"), MatchKind::Corrected(corrected));
-    assert_eq!(by("login musl"), MatchKind::Some);
+    assert_eq!(by("login musl"), MatchKind::SomeWords);
     let hit = store.search("refused", None, 1).unwrap().unwrap().hits.remove(0);
     let line: String = hit.line.iter().map(|piece| piece.text.as_str()).collect();
     assert_eq!(
@@ -197,7 +197,7 @@ fn a_search_says_how_its_finds_fit() {
         ("What Changed", "- error: connection refused (os error 111)")
     );
     let fits: Vec<_> =
-        hit.line.iter().filter(|piece| piece.fits).map(|piece| &*piece.text).collect();
+        hit.line.iter().filter(|piece| piece.is_match).map(|piece| &*piece.text).collect();
     assert_eq!(fits, ["refused"]);
 }
 

@@ -38,12 +38,12 @@ pub(super) fn ranked(
     let mut found = Vec::new();
     if !checkpoints.hits.is_empty() {
         let hits = checkpoints.hits.into_iter().map(Hit::from);
-        found.push((hits.collect::<Vec<_>>(), checkpoints.by));
+        found.push((hits.collect::<Vec<_>>(), checkpoints.matched_by));
     }
     if !saves.saves.is_empty() {
-        let words = meant(query, &saves.by);
+        let words = meant(query, &saves.matched_by);
         let hits = saves.saves.into_iter().map(|save| of_save(save, &words));
-        found.push((hits.collect(), saves.by));
+        found.push((hits.collect(), saves.matched_by));
     }
     let closest = found.iter().map(|(_, by)| by.distance()).min();
     found.retain(|(_, by)| Some(by.distance()) == closest);
@@ -93,7 +93,7 @@ fn of_save(save: Save, words: &str) -> Hit {
 }
 
 fn pieces(line: &str, places: &[std::ops::Range<usize>]) -> Vec<LinePiece> {
-    let piece = |text: &str, fits| LinePiece { text: text.to_owned(), fits };
+    let piece = |text: &str, fits| LinePiece { text: text.to_owned(), is_match: fits };
     let (mut pieces, mut at) = (Vec::new(), 0);
     for place in places {
         pieces.push(piece(&line[at..place.start], false));

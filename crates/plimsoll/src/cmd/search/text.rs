@@ -60,7 +60,7 @@ fn snippet(ui: &Ui, hit: &Hit) -> String {
 pub(super) fn letters(line: &[LinePiece]) -> Vec<(char, bool)> {
     let letters = line.iter().flat_map(|piece| {
         let text = plain(&piece.text.replace('\t', " "));
-        text.chars().map(|letter| (letter, piece.fits)).collect::<Vec<_>>()
+        text.chars().map(|letter| (letter, piece.is_match)).collect::<Vec<_>>()
     });
     letters.skip_while(|(letter, fits)| !fits && matches!(letter, '-' | '>' | ' ')).collect()
 }

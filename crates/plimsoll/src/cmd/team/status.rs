@@ -32,7 +32,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
         true => ui.print_json(&View::of(&report))?,
         false => print(ui, &report)?,
     }
-    match report.there {
+    match report.database {
         Ok(_) => Ok(()),
         Err(error) => {
             let hint = error.hint();
@@ -42,7 +42,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 }
 
 fn print(ui: &Ui, report: &TeamReport) -> anyhow::Result<()> {
-    let TeamReport { team, waiting, there } = report;
+    let TeamReport { team, waiting, database: there } = report;
     let mut out = ui.out();
     let database = team.database_url.as_ref().map_or("none", |url| url.shown());
     writeln!(out, "Database  {}", plain(database))?;
@@ -56,25 +56,25 @@ fn print(ui: &Ui, report: &TeamReport) -> anyhow::Result<()> {
         )?;
     }
     writeln!(out, "Shared    {} of {}", words(&team.share), words(&team.projects))?;
-    let last = waiting.shipped.map_or_else(
+    let last = waiting.last_shipped.map_or_else(
         || "nothing was sent yet".to_owned(),
         |moment| format!("something arrived {} ago", ago(moment)),
     );
     let rows = counted(waiting.changed + waiting.to_sweep, "row", "rows");
     writeln!(out, "Waiting   {rows}; {last}")?;
-    if let Some(trouble) = &waiting.trouble {
+    if let Some(trouble) = &waiting.error {
         writeln!(out, "          {}", ui.yellow(&plain(trouble)))?;
     }
     for machine in there.iter().flat_map(|there| &there.machines) {
-        let WithOwner { person, host, it } = machine;
+        let WithOwner { person, host, value: it } = machine;
         let (person, host) = (plain(person), plain(host));
         let sessions = counted(it.sessions, "session", "sessions");
         let heard = ago(it.last_seen);
         writeln!(out, "Machine   {person} on {host}: {sessions}, heard of {heard} ago")?;
     }
     for claim in there.iter().flat_map(|there| &there.claims) {
-        let path = plain(&claim.it.path.display().to_string());
-        let (holder, host) = (plain(&claim.it.holder), plain(&claim.host));
+        let path = plain(&claim.value.path.display().to_string());
+        let (holder, host) = (plain(&claim.value.holder), plain(&claim.host));
         writeln!(out, "Claimed   {path} by {holder} on {host}")?;
     }
     Ok(out.flush()?)
@@ -127,7 +127,7 @@ struct ClaimView<'a> {
 
 impl<'a> View<'a> {
     fn of(report: &'a TeamReport) -> Self {
-        let TeamReport { team, waiting, there } = report;
+        let TeamReport { team, waiting, database: there } = report;
         let about = there.as_ref().ok().map(|there| &there.about);
         Self {
             database: team.database_url.as_ref().map(|url| url.shown()),
@@ -138,8 +138,8 @@ impl<'a> View<'a> {
             share: &team.share,
             projects: &team.projects,
             waiting: waiting.changed + waiting.to_sweep,
-            last_shipped: waiting.shipped.map(utc_second),
-            trouble: waiting.trouble.as_deref(),
+            last_shipped: waiting.last_shipped.map(utc_second),
+            trouble: waiting.error.as_deref(),
             machines: there.iter().flat_map(|there| &there.machines).map(machine).collect(),
             claims: there.iter().flat_map(|there| &there.claims).map(claim).collect(),
         }
@@ -147,7 +147,7 @@ impl<'a> View<'a> {
 }
 
 fn machine(machine: &WithOwner<MachineRow>) -> MachineView<'_> {
-    let WithOwner { person, host, it } = machine;
+    let WithOwner { person, host, value: it } = machine;
     MachineView {
         machine: &it.id,
         person,
@@ -159,7 +159,7 @@ fn machine(machine: &WithOwner<MachineRow>) -> MachineView<'_> {
 }
 
 fn claim(claim: &ClaimRow) -> ClaimView<'_> {
-    let WithOwner { person, host, it } = claim;
+    let WithOwner { person, host, value: it } = claim;
     ClaimView {
         path: it.path.display().to_string(),
         holder: &it.holder,

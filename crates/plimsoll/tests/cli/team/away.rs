@@ -52,7 +52,7 @@ fn what_happens_while_the_database_is_away_arrives_once_when_it_is_back() {
     until("it is counted", || serving.get("/metrics").body.contains(waiting));
     assert_eq!(serving.get("/").status, 200, "what is ours is shown all the same");
     assert_eq!(serving.get("/team").status, 503);
-    server.resume();
+    server.launch();
     until("all have arrived", || server.sql(count) == "6");
     until("the page is back", || serving.get("/team").status == 200);
     let again = "SELECT count(*), count(DISTINCT task) FROM plimsoll.saves";
@@ -112,7 +112,7 @@ fn whatever_is_killed_everything_arrives_once() {
         std::thread::sleep(Duration::from_millis(u64::from(nth % 7) * 300));
         drop(serving);
         if nth % 2 == 1 {
-            server.resume();
+            server.launch();
         }
         // A hook, too. What it said before it was killed may be said again.
         let hook = killed_after(&ann, &session, random.below(5_000) as u64);
