@@ -56,14 +56,14 @@ pub(crate) struct Seeds {
 /// A seed's hook and the name of the plimsoll row that does the same job.
 pub(crate) struct Seed {
     pub(crate) competitor: Competitor,
-    rival: String,
+    counterpart: String,
 }
 
 impl Seeds {
     /// Adds a seed if its interpreter and script, the first two arguments, exist.
     fn add(&mut self, competitor: Competitor, rival: &str) {
         if competitor.argv.iter().take(2).all(|file| Path::new(file).is_file()) {
-            self.present.push(Seed { competitor, rival: rival.to_owned() });
+            self.present.push(Seed { competitor, counterpart: rival.to_owned() });
         } else {
             self.missing.push(competitor.name);
         }
@@ -71,12 +71,12 @@ impl Seeds {
 
     /// Returns the plimsoll rows that are compared with a seed.
     pub(crate) fn counterparts(&self) -> Vec<&str> {
-        self.present.iter().map(|seed| seed.rival.as_str()).collect()
+        self.present.iter().map(|seed| seed.counterpart.as_str()).collect()
     }
 
     /// Returns the row name of each seed with that of its plimsoll counterpart.
     pub(crate) fn pairs(&self) -> Vec<(String, String)> {
-        let pair = |seed: &Seed| (seed.competitor.name.clone(), seed.rival.clone());
+        let pair = |seed: &Seed| (seed.competitor.name.clone(), seed.counterpart.clone());
         self.present.iter().map(pair).collect()
     }
 }

@@ -26,7 +26,7 @@ const PROJECTS: usize = 20;
 const BYTES: u64 = 40_000;
 const ROUNDS: usize = 40;
 /// A page that makes no requests.
-const WORD: &str = "data:text/html,<p>word";
+const ONE_WORD_PAGE: &str = "data:text/html,<p>word";
 
 /// Timings of the dashboard's first page.
 #[derive(Debug, Serialize)]
@@ -65,7 +65,7 @@ pub(crate) fn time_dashboard(plimsoll: &Path) -> anyhow::Result<DashboardTimings
     }
     // Not interleaved: the browser starts another process for a page of a different origin.
     for _ in 0..ROUNDS {
-        word.push(load_page(&browser, WORD)?.paint_ms);
+        word.push(load_page(&browser, ONE_WORD_PAGE)?.paint_ms);
     }
     let [answer, paint, word] = [answer, paint, word].map(Percentiles::of);
     Ok(DashboardTimings {

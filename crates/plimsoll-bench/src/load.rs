@@ -23,12 +23,12 @@ use crate::percentiles::Percentiles;
 use crate::report;
 use crate::serve_process::TeamMember;
 
-const REACHED: &str = include_str!("../load.sql");
+const SHIPPED_SQL: &str = include_str!("../load.sql");
 const SESSIONS: usize = 64;
 /// How many times the server's resources are sampled.
-const LOOKS: u32 = 24;
+const SAMPLES: u32 = 24;
 /// How long the shipper may take to catch up once the sessions are idle.
-const CATCHING_UP: Duration = Duration::from_secs(60);
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How fast the sessions work.
 #[derive(Clone, Copy)]
@@ -134,14 +134,14 @@ fn share_all_with_team(home: &Path) -> anyhow::Result<()> {
 /// time to catch up.
 fn missing_in_database(database: &Postgres, readings: u64, checkpoints: &[String]) -> Vec<String> {
     let missing = || {
-        let there = database.sql(REACHED);
+        let there = database.sql(SHIPPED_SQL);
         let count = there.lines().find_map(|line| line.parse::<u64>().ok()).unwrap_or(0);
         let there: HashSet<&str> = there.lines().collect();
         let missing = checkpoints.iter().filter(|id| !there.contains(id.as_str()));
         let count = (count != readings).then(|| format!("{count} of {readings} readings"));
         missing.cloned().chain(count).collect::<Vec<_>>()
     };
-    let end = Instant::now() + CATCHING_UP;
+    let end = Instant::now() + CATCH_UP_TIMEOUT;
     while !missing().is_empty() && Instant::now() < end {
         thread::sleep(Duration::from_millis(200));
     }
@@ -186,11 +186,11 @@ fn sample_resources(
     lasts: Duration,
 ) -> anyhow::Result<Vec<ResourceSample>> {
     let look = |number| {
-        let after = lasts * number / LOOKS;
+        let after = lasts * number / SAMPLES;
         thread::sleep((start + after).saturating_duration_since(Instant::now()));
         let held = place.sample(after.as_secs())?;
         report::print_sample(&held, lasts);
         Ok(held)
     };
-    (1..=LOOKS).map(look).collect()
+    (1..=SAMPLES).map(look).collect()
 }

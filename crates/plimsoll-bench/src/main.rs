@@ -126,7 +126,7 @@ fn main() -> anyhow::Result<ExitCode> {
 /// Returns the figures and promises of each part, keyed by its name.
 fn json(sections: &[Section]) -> Value {
     let part = |section: &Section| {
-        (section.part.name(), json!({"figures": section.findings, "promises": section.gates}))
+        (section.part.name(), json!({"figures": section.figures, "promises": section.gates}))
     };
     sections.iter().map(part).collect()
 }

@@ -66,7 +66,7 @@ impl PackingRow {
 const AVAILABLE: Tokens = 100_000;
 
 /// Tasks in the large sets.
-const MANY: usize = 10_000;
+const LARGE_SET: usize = 10_000;
 
 /// Plans all task sets.
 pub(crate) fn plan_all() -> anyhow::Result<PackingResults> {
@@ -82,8 +82,11 @@ pub(crate) fn plan_all() -> anyhow::Result<PackingResults> {
                 rows.push(row);
             }
         }
-        let mut row = PackingRow::random(TaskSize::Formula, order, MANY);
-        row.add(&random_tasks(&mut chance, MANY, TaskSize::Formula, order), &terms(AVAILABLE))?;
+        let mut row = PackingRow::random(TaskSize::Formula, order, LARGE_SET);
+        row.add(
+            &random_tasks(&mut chance, LARGE_SET, TaskSize::Formula, order),
+            &terms(AVAILABLE),
+        )?;
         rows.push(row);
     }
     rows.extend(repository_rows()?);
@@ -217,7 +220,7 @@ fn repository_rows() -> anyhow::Result<Vec<PackingRow>> {
             let (name, scale) = ((*name).to_owned(), format!("{available} available"));
             let mut row = PackingRow { name, scale, ..PackingRow::default() };
             let estimator =
-                Estimator { weights: repository.weights.clone(), ..Estimator::default() };
+                Estimator { file_tokens: repository.weights.clone(), ..Estimator::default() };
             row.add(tasks, &PlanningTerms { available, estimator, ..PlanningTerms::default() })?;
             rows.push(row);
         }
@@ -320,7 +323,7 @@ impl PartResults for PackingResults {
         let slowest = self.rows.iter().map(|row| row.slowest_ms).fold(0.0, f64::max);
         Ok(vec![
             at_most("batches over the bound, in percent, any row", worst, 10.0),
-            at_most(&format!("planning up to {MANY} tasks, in seconds,"), slowest / 1e3, 1.0),
+            at_most(&format!("planning up to {LARGE_SET} tasks, in seconds,"), slowest / 1e3, 1.0),
         ])
     }
 }

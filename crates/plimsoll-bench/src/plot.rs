@@ -6,7 +6,7 @@ const LABELS: f64 = 420.0;
 const BARS: f64 = 480.0;
 const ROW: f64 = 24.0;
 /// Height of the caption.
-const TOP: f64 = 36.0;
+const CAPTION_HEIGHT: f64 = 36.0;
 const OURS: &str = "#1f6feb";
 const OTHERS: &str = "#8c959f";
 
@@ -41,7 +41,7 @@ pub(crate) enum Scale {
     /// Starts at a power of ten and spans `decades`.
     Logarithmic { lowest: f64, decades: i32 },
     /// From zero to the largest value.
-    Even { largest: f64, limit: Option<f64> },
+    Linear { largest: f64, limit: Option<f64> },
 }
 
 impl Scale {
@@ -56,7 +56,7 @@ impl Scale {
     pub(crate) fn linear(bars: &[Bar], limit: Option<f64>) -> Self {
         let largest =
             bars.iter().map(|bar| bar.value).chain(limit).fold(f64::MIN_POSITIVE, f64::max);
-        Self::Even { largest, limit }
+        Self::Linear { largest, limit }
     }
 
     fn length(&self, value: f64) -> f64 {
@@ -64,7 +64,7 @@ impl Scale {
             Self::Logarithmic { lowest, decades } => {
                 ((value / lowest).log10() / f64::from(*decades)).clamp(0.0, 1.0)
             }
-            Self::Even { largest, .. } => (value / largest).clamp(0.0, 1.0),
+            Self::Linear { largest, .. } => (value / largest).clamp(0.0, 1.0),
         }
     }
 
@@ -75,7 +75,7 @@ impl Scale {
             Self::Logarithmic { lowest, decades } => {
                 (0..=*decades).map(|decade| (lowest * 10f64.powi(decade), FAINT)).collect()
             }
-            Self::Even { limit, .. } => {
+            Self::Linear { limit, .. } => {
                 [(0.0, FAINT)].into_iter().chain(limit.map(|limit| (limit, "#cf222e"))).collect()
             }
         }
@@ -84,19 +84,19 @@ impl Scale {
 
 /// Draws horizontal bars, one per row.
 pub(crate) fn bar_chart(scale: &Scale, bars: &[Bar], about: &'static str) -> Picture {
-    let height = TOP + ROW * (bars.len() as f64 + 1.5);
+    let height = CAPTION_HEIGHT + ROW * (bars.len() as f64 + 1.5);
     let mut svg = svg_head(LABELS + BARS + 90.0, height, about);
     for (value, colour) in scale.marks() {
         let (x, bottom, y) = (LABELS + scale.length(value), height - ROW, height - 8.0);
         let _ = writeln!(
             svg,
-            r#"<line x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}" stroke="{colour}"/>
+            r#"<line x1="{x:.1}" y1="{CAPTION_HEIGHT}" x2="{x:.1}" y2="{bottom}" stroke="{colour}"/>
 <text x="{x:.1}" y="{y}" text-anchor="middle">{}</text>"#,
             format_number(value)
         );
     }
     for (index, Bar { name, value, colour }) in bars.iter().enumerate() {
-        let top = TOP + ROW * index as f64;
+        let top = CAPTION_HEIGHT + ROW * index as f64;
         let (text, length, height) = (top + 15.0, scale.length(*value), ROW - 6.0);
         let (before, after) = (LABELS - 8.0, LABELS + length + 6.0);
         let _ = writeln!(
@@ -117,12 +117,16 @@ pub(crate) fn line_chart(points: &[(f64, f64)], about: &'static str) -> Picture 
     let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(f64::MIN_POSITIVE, f64::max);
     let (longest, largest) = (most(|point| point.0), most(|point| point.1));
     let place = |(x, y): &(f64, f64)| {
-        format!("{:.1},{:.1}", LEFT + x / longest * 2.0 * BARS, TOP + HEIGHT * (1.0 - y / largest))
+        format!(
+            "{:.1},{:.1}",
+            LEFT + x / longest * 2.0 * BARS,
+            CAPTION_HEIGHT + HEIGHT * (1.0 - y / largest)
+        )
     };
     let places: Vec<_> = points.iter().map(place).collect();
-    let (right, bottom) = (LEFT + 2.0 * BARS, TOP + HEIGHT);
+    let (right, bottom) = (LEFT + 2.0 * BARS, CAPTION_HEIGHT + HEIGHT);
     let mut svg = svg_head(right + 40.0, bottom + 30.0, about);
-    for (y, value) in [(TOP, largest), (bottom, 0.0)] {
+    for (y, value) in [(CAPTION_HEIGHT, largest), (bottom, 0.0)] {
         let (before, below) = (LEFT - 6.0, y + 4.0);
         let _ = writeln!(
             svg,

@@ -137,14 +137,14 @@ impl CheckpointBench<'_> {
         let data = folder.join(DATA);
         let mut hook = self.hook(from_scratch_row(transcript.label), transcript, folder)?;
         let derived = ["work", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm"];
-        hook.before.extend(derived.map(|name| Preparation::Remove(data.join(name))));
+        hook.preparations.extend(derived.map(|name| Preparation::Remove(data.join(name))));
         Ok(hook)
     }
 
     fn from_saved_hook(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
         let folder = self.stage.path(format!("saved/{}", transcript.truth.session_id));
         let mut hook = self.hook(from_saved_row(transcript.label), transcript, folder)?;
-        hook.before.push(Preparation::Append(transcript.path.clone(), NEWS));
+        hook.preparations.push(Preparation::Append(transcript.path.clone(), NEW_RECORDS));
         Ok(hook)
     }
 
@@ -158,7 +158,7 @@ impl CheckpointBench<'_> {
         let folder = memory.join(&transcript.truth.session_id);
         fs::create_dir_all(folder.join(DATA).join("store.sqlite"))?;
         let mut hook = self.hook(in_memory_row(transcript.label), transcript, folder)?;
-        hook.before.push(Preparation::Append(transcript.path.clone(), NEWS));
+        hook.preparations.push(Preparation::Append(transcript.path.clone(), NEW_RECORDS));
         Ok(hook)
     }
 
@@ -203,7 +203,7 @@ const DATA: &str = "data";
 
 /// Records that are appended between two checkpoints. Without new records, no checkpoint is
 /// written.
-const NEWS: &str = concat!(
+const NEW_RECORDS: &str = concat!(
     r#"{"parentUuid":"turn {}","isSidechain":false,"type":"user","message":{"role":"user","#,
     r#""content":"Now make case {} of src/load.rs pass."},"uuid":"prompt {}","#,
     r#""timestamp":"2026-11-15T12:00:00.000Z"}"#,

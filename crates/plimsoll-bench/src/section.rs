@@ -33,7 +33,7 @@ pub(crate) struct Section {
     pub(crate) picture: Option<Picture>,
     pub(crate) gates: Vec<Gate>,
     /// All figures, as JSON.
-    pub(crate) findings: Value,
+    pub(crate) figures: Value,
 }
 
 impl Section {
@@ -44,7 +44,7 @@ impl Section {
             tables: findings.tables(),
             picture: findings.picture(),
             gates: findings.gates()?,
-            findings: serde_json::to_value(findings)?,
+            figures: serde_json::to_value(findings)?,
         })
     }
 

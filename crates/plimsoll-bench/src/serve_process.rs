@@ -10,7 +10,7 @@ use plimsoll_testbed::Postgres;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a server may take to stop after `SIGTERM`.
-const ENDING: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running server. Dropping it kills the server.
 pub(crate) struct ServeProcess {
@@ -50,7 +50,7 @@ impl ServeProcess {
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)
             .context("the server has ended by itself")?;
-        let end = Instant::now() + ENDING;
+        let end = Instant::now() + STOP_TIMEOUT;
         while self.child.try_wait()?.is_none() {
             ensure!(Instant::now() < end, "the server does not end");
             std::thread::sleep(Duration::from_millis(20));

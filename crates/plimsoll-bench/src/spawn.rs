@@ -26,7 +26,7 @@ pub(crate) struct Competitor {
     /// Variables in addition to those of the stage, overriding them.
     pub(crate) environment: Vec<(&'static str, PathBuf)>,
     /// Steps before each run that are not timed.
-    pub(crate) before: Vec<Preparation>,
+    pub(crate) preparations: Vec<Preparation>,
 }
 
 /// A step before a run.
@@ -74,8 +74,8 @@ impl Competitor {
         argv: impl IntoIterator<Item = A>,
     ) -> Self {
         let argv = argv.into_iter().map(Into::into).collect();
-        let (environment, before) = (Vec::new(), Vec::new());
-        Self { name: name.into(), argv, stdin: None, environment, before }
+        let (environment, preparations) = (Vec::new(), Vec::new());
+        Self { name: name.into(), argv, stdin: None, environment, preparations }
     }
 
     /// Sets the file on stdin.
@@ -90,7 +90,7 @@ impl Competitor {
     /// standard library can start it without forking this process. All files are opened before the
     /// clock starts.
     pub(crate) fn command(&self, stage: &BenchEnv) -> anyhow::Result<Command> {
-        for before in &self.before {
+        for before in &self.preparations {
             before.carry_out().with_context(|| format!("could not prepare `{}`", self.name))?;
         }
         let (program, arguments) = self.argv.split_first().context("nothing to start")?;

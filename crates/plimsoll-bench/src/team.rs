@@ -18,7 +18,7 @@ use crate::section::PartResults;
 use crate::serve_process::TeamMember;
 use crate::table::percentile_table;
 
-const FILLING: &str = include_str!("../team.sql");
+const FILL_SQL: &str = include_str!("../team.sql");
 const ROUNDS: usize = 60;
 /// Maximum time of a page.
 const LIMIT_MS: f64 = 50.0;
@@ -47,7 +47,7 @@ pub(crate) fn time_pages(plimsoll: &Path) -> anyhow::Result<TeamPageTimings> {
     let database = Postgres::start();
     let home = TempDir::new().context("could not make a temporary folder")?;
     let member = TeamMember::init(&database, plimsoll, home.path())?;
-    database.sql(FILLING);
+    database.sql(FILL_SQL);
     database.sql("VACUUM ANALYZE");
     let server = member.serve()?;
     let mut pages = Vec::new();

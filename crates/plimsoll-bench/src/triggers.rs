@@ -18,15 +18,15 @@ use crate::table::table;
 use crate::watchers::{SESSIONS, SessionsHome, wait_until_idle};
 
 /// Prompt size that takes a session over its threshold.
-const OVER: u64 = 125_000;
+const PROMPT_OVER_THRESHOLD: u64 = 125_000;
 /// How long the watcher gives hooks to act before it asks for a checkpoint.
 const GRACE_MS: i64 = 10_000;
 /// How long the watcher may then take to ask all sessions.
-const WITHIN_MS: i64 = 2_000;
+const REQUEST_LIMIT_MS: i64 = 2_000;
 /// How long to wait for missing requests.
-const WAITED: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait for duplicate requests.
-const AFTERWARDS: Duration = Duration::from_secs(3);
+const DUPLICATE_WAIT: Duration = Duration::from_secs(3);
 
 /// Requests that the watcher sent, and their delays.
 #[derive(Debug, Serialize)]
@@ -69,14 +69,14 @@ fn run(plimsoll: &Path, config: &str) -> anyhow::Result<CheckpointRequests> {
         for transcript in &mut home.transcripts {
             // Take the time before writing: the watcher may react before this thread continues.
             crossed.insert(transcript.session.clone(), now()?);
-            transcript.grow_to(OVER, told)?;
+            transcript.grow_to(PROMPT_OVER_THRESHOLD, told)?;
         }
         let inboxes = home.path(".local/share/plimsoll/board/inbox");
-        let end = Instant::now() + WAITED;
+        let end = Instant::now() + REQUEST_TIMEOUT;
         while fs::read_dir(&inboxes).map_or(0, Iterator::count) < SESSIONS && Instant::now() < end {
             thread::sleep(Duration::from_millis(20));
         }
-        thread::sleep(AFTERWARDS);
+        thread::sleep(DUPLICATE_WAIT);
         collect_requests(&inboxes, &crossed)
     })
 }
@@ -147,12 +147,12 @@ impl PartResults for TriggerResults {
             gate(
                 "each asked within 2 s of its 10 s of grace",
                 format!("{} to {} ms", hooks.first_ms, hooks.last_ms),
-                hooks.first_ms >= GRACE_MS && hooks.last_ms <= GRACE_MS + WITHIN_MS,
+                hooks.first_ms >= GRACE_MS && hooks.last_ms <= GRACE_MS + REQUEST_LIMIT_MS,
             ),
             gate(
                 "without grace each within 2 s",
                 format!("{} to {} ms", watcher.first_ms, watcher.last_ms),
-                watcher.last_ms <= WITHIN_MS,
+                watcher.last_ms <= REQUEST_LIMIT_MS,
             ),
         ])
     }

@@ -32,9 +32,9 @@ const FIRST_PROMPT: u64 = 20_000;
 /// Growth per response, which exceeds the estimated weight of a tool result.
 const STEP: u64 = 2_500;
 /// How long to wait for outstanding readings after the last write.
-const AFTERWARDS: Duration = Duration::from_secs(10);
+const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a watcher may take to settle.
-const SETTLING: Duration = Duration::from_secs(120);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Results for both watchers.
 #[derive(Debug, Serialize)]
@@ -101,7 +101,7 @@ type PendingAppends = HashMap<String, VecDeque<(u64, Instant)>>;
 #[derive(Default)]
 pub(crate) struct WatcherReports {
     sessions: HashSet<String>,
-    waiting: PendingAppends,
+    pending: PendingAppends,
     lags: Vec<Duration>,
 }
 
@@ -172,8 +172,8 @@ impl SessionsHome {
             Ok(())
         })?;
         let cpu_percent = cpu_during(child, || self.grow(told, time))?;
-        let end = Instant::now() + AFTERWARDS;
-        let left = || lock(told).waiting.values().map(VecDeque::len).sum::<usize>();
+        let end = Instant::now() + REPORT_TIMEOUT;
+        let left = || lock(told).pending.values().map(VecDeque::len).sum::<usize>();
         while left() > 0 && Instant::now() < end {
             thread::sleep(Duration::from_millis(10));
         }
@@ -233,7 +233,7 @@ impl GrowingTranscript {
         let mut file = File::options().append(true).open(&self.path)?;
         let mut told = lock(told);
         file.write_all(lines.as_bytes())?;
-        told.waiting.entry(session.clone()).or_default().push_back((prompt, Instant::now()));
+        told.pending.entry(session.clone()).or_default().push_back((prompt, Instant::now()));
         Ok(())
     }
 }
@@ -251,7 +251,7 @@ fn record_reports(out: ChildStdout, told: &Mutex<WatcherReports>) {
         let Some(used) = notice["reading"]["used"].as_u64() else { continue };
         let mut told = lock(told);
         told.sessions.insert(session.to_owned());
-        let WatcherReports { waiting, lags, .. } = &mut *told;
+        let WatcherReports { pending: waiting, lags, .. } = &mut *told;
         let Some(waiting) = waiting.get_mut(session) else { continue };
         while let Some((_, written)) = waiting.pop_front_if(|(prompt, _)| *prompt <= used) {
             lags.push(now.saturating_duration_since(written));
@@ -261,7 +261,7 @@ fn record_reports(out: ChildStdout, told: &Mutex<WatcherReports>) {
 
 /// Waits until the watcher has reported every session and is idle.
 pub(crate) fn wait_until_idle(child: &Child, told: &Mutex<WatcherReports>) -> anyhow::Result<()> {
-    let end = Instant::now() + SETTLING;
+    let end = Instant::now() + SETTLE_TIMEOUT;
     while Instant::now() < end {
         let before = cpu_time(child)?;
         // Longer than the interval at which a watcher writes to the store.

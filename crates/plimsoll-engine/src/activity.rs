@@ -82,8 +82,8 @@ impl Activity {
         let is_new = record.message.is_some() && record.message != self.message;
         self.message = record.message.or(self.message);
         self.counts.messages += u64::from(record.is_prompt || is_new);
-        for act in &record.acts {
-            let WorkEvent::Called { tool, .. } = act else { continue };
+        for act in &record.events {
+            let WorkEvent::ToolCall { tool, .. } = act else { continue };
             self.counts.tool_calls += 1;
             match tool {
                 ToolUse::Read { .. } => self.counts.file_reads += 1,

@@ -12,7 +12,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::policy::Progress;
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_extract::checkpoint::{self, GitState, TranscriptExtent};
-use plimsoll_extract::work::{self, LONGEST_WORDS, ModelSummary, Work};
+use plimsoll_extract::work::{self, MAX_SUMMARY_BYTES, ModelSummary, Work};
 
 use crate::checkpoint::{Draft, Place, Sealed, Unsealed, seal};
 use crate::child;
@@ -164,7 +164,7 @@ fn body(work: &Work, before: Option<&str>) -> String {
 pub fn shortened(mut body: String) -> String {
     /// Upper bound for the front matter's size.
     const FRONT_MATTER: usize = 2_300;
-    let mut end = body.len().min(checkpoint::LARGEST - FRONT_MATTER - LONGEST_WORDS);
+    let mut end = body.len().min(checkpoint::MAX_BYTES - FRONT_MATTER - MAX_SUMMARY_BYTES);
     while !body.is_char_boundary(end) {
         end -= 1;
     }

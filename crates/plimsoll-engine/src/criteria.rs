@@ -114,7 +114,7 @@ impl Criteria {
     /// Returns the share of facts needed after compactions that summary and plimsoll preserved
     /// together, from 0 to 1.
     pub fn kept(&self) -> Option<f64> {
-        let RecallCounts { needed, together, .. } = self.score;
+        let RecallCounts { needed, either: together, .. } = self.score;
         (needed > 0).then(|| together as f64 / needed as f64)
     }
 
@@ -137,7 +137,7 @@ impl Criteria {
         };
         let kept = match self.kept() {
             Some(_) => {
-                let share = self.score.share(self.score.together);
+                let share = self.score.share(self.score.either);
                 format!("{share} of what was needed after compactions was there")
             }
             None => "nothing was needed after a compaction".to_owned(),

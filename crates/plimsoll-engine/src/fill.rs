@@ -144,10 +144,10 @@ impl Weighing {
         let acts = agent
             .transcript()
             .record(line, Scope::Main)
-            .map(|record| record.acts)
+            .map(|record| record.events)
             .unwrap_or_default();
         let calls = acts.iter().filter_map(|act| match act {
-            WorkEvent::Called { call, tool } => Some((*call, tool)),
+            WorkEvent::ToolCall { call, tool } => Some((*call, tool)),
             _ => None,
         });
         let calls: Vec<(&str, &ToolUse<'_>)> = calls.collect();
@@ -164,10 +164,10 @@ impl Weighing {
         let acts = agent
             .transcript()
             .record(line, Scope::Main)
-            .map(|record| record.acts)
+            .map(|record| record.events)
             .unwrap_or_default();
         let calls = acts.iter().filter_map(|act| match act {
-            WorkEvent::Returned { call, .. } | WorkEvent::Dropped { call } => Some(*call),
+            WorkEvent::ToolResult { call, .. } | WorkEvent::CallDropped { call } => Some(*call),
             _ => None,
         });
         let calls: Vec<&str> = calls.collect();

@@ -240,7 +240,8 @@ impl Kept {
             let mut lines = transcript.forward(place);
             let record =
                 lines.next()?.and_then(|line| agent.transcript().record(line.bytes, Scope::Main));
-            let is_one = record.is_some_and(|record| record.acts.contains(&WorkEvent::Compacted));
+            let is_one =
+                record.is_some_and(|record| record.events.contains(&WorkEvent::Compaction));
             found += u32::from(is_one && self.chain.holds(place));
             if found == 2 {
                 return Ok(place + 1);

@@ -27,7 +27,7 @@ fn every_captured_transcript_reads_the_same_from_either_end_wherever_it_is_cut()
 fn generated_transcripts_read_the_same_from_either_end() {
     for seed in 1..=4 {
         for layout in [Layout::Separate, Layout::Inline] {
-            for ending in [Ending::Whole, Ending::Trap(60)] {
+            for ending in [Ending::Complete, Ending::Trap(60)] {
                 // A wanted reading ends in a compaction by hand, none in those of the client.
                 for prompt_tokens in [None, Some(30_000)] {
                     let options = GeneratorOptions {

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Start of the marker that replaces a secret; the secret's kind and `]` follow.
-const MARK: &str = "[redacted:";
+const MARKER: &str = "[redacted:";
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Secret {
 /// The function repeats until it finds no more secrets, so redacting its result changes nothing.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_PASSES {
         let secrets = secrets(&redacted);
         if secrets.is_empty() {
             break;
@@ -70,7 +70,7 @@ pub fn redact_member<'v>(name: &str, value: &'v str) -> Cow<'v, str> {
 
 /// Limit on the passes of [`redact`]. A second pass finds something only if removing one secret
 /// exposed another; only a text built to waste time needs more than a few.
-const ROUNDS: usize = 8;
+const MAX_PASSES: usize = 8;
 
 /// Returns the secrets of a text, in order and without overlaps.
 pub fn secrets(text: &str) -> Vec<Secret> {
@@ -94,7 +94,7 @@ fn is_in_specific_secret(found: &[Secret], place: usize) -> bool {
 /// Merges overlapping secrets into one with the most specific kind, and drops those that start with
 /// a redaction marker.
 fn merge_overlaps(text: &[u8], mut found: Vec<Secret>) -> Vec<Secret> {
-    found.retain(|secret| !text[secret.range.clone()].starts_with(MARK.as_bytes()));
+    found.retain(|secret| !text[secret.range.clone()].starts_with(MARKER.as_bytes()));
     found.sort_by_key(|secret| (secret.range.start, secret.range.end));
     let mut apart: Vec<Secret> = Vec::with_capacity(found.len());
     for secret in found {
@@ -116,7 +116,7 @@ fn replace_secrets(text: &str, secrets: &[Secret]) -> String {
     let mut from = 0;
     for Secret { range, kind } in secrets {
         redacted.push_str(&text[from..range.start]);
-        redacted.push_str(MARK);
+        redacted.push_str(MARKER);
         redacted.push_str(kind);
         redacted.push(']');
         from = range.end;

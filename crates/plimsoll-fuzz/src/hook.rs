@@ -28,7 +28,7 @@ pub(crate) fn run(input: &[u8]) {
     // The paths point into the sandbox, so that no payload can touch files outside.
     payload["transcript_path"] = transcript.to_str().into();
     payload["cwd"] = sandbox.project().to_str().into();
-    for world in [sandbox.env(&[]), sandbox.env(FULL)] {
+    for world in [sandbox.env(&[]), sandbox.env(SMALL_WINDOW)] {
         answer_and_check(&world, agent, payload.to_string().into_bytes());
     }
 }
@@ -39,7 +39,7 @@ fn decode(agent: &'static dyn Agent, payload: &[u8]) -> Result<Option<Event>, Ba
 }
 
 /// A window so small that the recorded session exceeds every threshold.
-pub(crate) const FULL: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")];
+pub(crate) const SMALL_WINDOW: &[(&str, &str)] = &[("PLIMSOLL_CONTEXT_WINDOW", "20000")];
 
 /// Checks that the partial JSON reader returns the same values as a full parser. Skips names that
 /// occur twice and inputs with escapes, where the two may differ.

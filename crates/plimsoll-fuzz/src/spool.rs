@@ -16,7 +16,7 @@ pub(crate) fn run(input: &[u8]) {
     let payload = agent().hooks().everyday_payload(&session, &transcript);
     let mut payload: Value = serde_json::from_slice(&payload).unwrap();
     payload["cwd"] = sandbox.project().to_str().into();
-    for world in [sandbox.env(&[]), sandbox.env(hook::FULL)] {
+    for world in [sandbox.env(&[]), sandbox.env(hook::SMALL_WINDOW)] {
         hook::answer_and_check(&world, agent(), payload.to_string().into_bytes());
         spool::state(&path).unwrap();
     }

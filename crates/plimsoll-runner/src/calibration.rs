@@ -24,11 +24,11 @@ use crate::batch::{Estimator, Task};
 use crate::runs;
 
 /// Number of newest sessions to learn from.
-const MOST: usize = 1_000;
+const MAX_SESSIONS: usize = 1_000;
 /// A session that is silent for this long counts as ended.
-const SILENT: Millis = 3_600_000;
+const ENDED_AFTER: Millis = 3_600_000;
 /// Bytes to read per transaction.
-const BATCH: u64 = 8 << 20;
+const BYTES_PER_TRANSACTION: u64 = 8 << 20;
 
 /// Learns from all past work. Calls `progress` with the number of changed transcripts read so far
 /// and their total.
@@ -40,7 +40,7 @@ pub fn calibrate(
     runs::import_journals(&world.paths, store)?;
     let read = store.bookmarks()?;
     let mut news = sessions::find(world)?;
-    news.truncate(MOST);
+    news.truncate(MAX_SESSIONS);
     news.retain(|found| read.get(&bookmark_source(found).path) != Some(&(found.inode, found.len)));
     for (done, found) in news.iter().enumerate() {
         progress(done, news.len());
@@ -52,7 +52,7 @@ pub fn calibrate(
     }
     progress(news.len(), news.len());
     let mut cases = store.piece_cases()?;
-    cases.extend(store.past_tasks(now() as Millis - SILENT)?.iter().map(case));
+    cases.extend(store.past_tasks(now() as Millis - ENDED_AFTER)?.iter().map(case));
     Ok(Calibration::of(&cases))
 }
 
@@ -94,7 +94,9 @@ fn read_batch(
     // A note that this version cannot parse, written by a later version, is ignored. Rows that are
     // already stored stay.
     let mut seen: SessionCost = serde_json::from_str(&here.reader_state).unwrap_or_default();
-    let offset = whole_lines(file, here.offset, BATCH, |line| seen.add_record(agent, line.bytes))?;
+    let offset = whole_lines(file, here.offset, BYTES_PER_TRANSACTION, |line| {
+        seen.add_record(agent, line.bytes)
+    })?;
     let next = Bookmark { offset, reader_state: serde_json::to_string(&seen)? };
     let past_tasks = seen.past_task(found).into_iter().collect();
     Ok(Batch { past_tasks, next, ..Batch::default() })
@@ -155,8 +157,8 @@ impl SessionCost {
 /// Returns the kind and estimate of the request in a line; `None` if the line contains no request.
 fn parse_request(agent: &'static dyn Agent, line: &[u8]) -> Option<(Kind, Tokens)> {
     let record = agent.transcript().record(line, Scope::Main)?;
-    let asked = record.acts.into_iter().find_map(|act| match act {
-        WorkEvent::Asked(text) => Some(text.into_owned()),
+    let asked = record.events.into_iter().find_map(|act| match act {
+        WorkEvent::UserPrompt(text) => Some(text.into_owned()),
         _ => None,
     });
     let task = Task { description: asked?, ..Task::default() };

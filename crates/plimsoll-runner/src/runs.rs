@@ -87,9 +87,9 @@ pub struct RunMonitor(BTreeMap<RunId, RunSnapshot>);
 struct RunSnapshot {
     inode: u64,
     len: u64,
-    standing: Standing,
+    status: Standing,
     /// The runner's process, if it was alive at the last poll.
-    conductor: Option<Process>,
+    runner: Option<Process>,
 }
 
 impl RunMonitor {
@@ -99,7 +99,7 @@ impl RunMonitor {
         for id in ids(paths)? {
             let Some(seen) = RunSnapshot::take(paths, &id, self.0.get(&id))? else { continue };
             if self.0.get(&id) != Some(&seen) {
-                news.push((id.clone(), seen.standing));
+                news.push((id.clone(), seen.status));
                 self.0.insert(id, seen);
             }
         }
@@ -113,15 +113,15 @@ impl RunSnapshot {
         let Some(journal) = JsonLines::open(&paths.run_journal(id))? else { return Ok(None) };
         let (inode, len) = (journal.inode(), journal.len());
         if let Some(same) = before.filter(|it| (it.inode, it.len) == (inode, len)) {
-            let conductor = same.conductor.filter(is_alive);
-            let is_gone = same.conductor.is_some() && conductor.is_none();
-            let standing = if is_gone { Standing::Interrupted } else { same.standing };
-            return Ok(Some(Self { inode, len, standing, conductor }));
+            let conductor = same.runner.filter(is_alive);
+            let is_gone = same.runner.is_some() && conductor.is_none();
+            let standing = if is_gone { Standing::Interrupted } else { same.status };
+            return Ok(Some(Self { inode, len, status: standing, runner: conductor }));
         }
         let Some(run) = run_journal::read(paths, id)? else { return Ok(None) };
         let standing = status(&run);
         let conductor = run.conductor.filter(|_| standing == Standing::Running);
-        Ok(Some(Self { inode, len, standing, conductor }))
+        Ok(Some(Self { inode, len, status: standing, runner: conductor }))
     }
 }
 

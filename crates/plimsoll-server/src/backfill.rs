@@ -15,7 +15,7 @@ use crate::state::{App, AppState};
 /// Time between two passes.
 const PERIOD: Duration = Duration::from_secs(20);
 /// Time limit for waiting on other writers of the store.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts the thread. It ends with the process, which is safe because each write is atomic.
 pub(crate) fn start(app: AppState) -> io::Result<()> {
@@ -34,7 +34,7 @@ pub(crate) fn start(app: AppState) -> io::Result<()> {
 }
 
 fn ingest(app: &App) -> anyhow::Result<()> {
-    let mut ingester = Ingester::open(&app.world, PATIENCE, None)?;
+    let mut ingester = Ingester::open(&app.world, STORE_TIMEOUT, None)?;
     let found = sessions::find(&app.world)?;
     ingester.catch_up(&found, |_, _| {})?;
     ingester.all_checkpoints()

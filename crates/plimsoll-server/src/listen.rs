@@ -62,11 +62,11 @@ impl ListenError {
 /// Maximum number of open connections; further ones wait.
 const CONNECTIONS: usize = 1024;
 /// Time limit for receiving the request headers.
-const HEADERS: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time that running requests have to finish at shutdown.
 const GRACE: Duration = Duration::from_secs(10);
 /// Interval at which the log is written.
-const LOG: Duration = Duration::from_millis(200);
+const LOG_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Binds the address. Callers do this first, so that a second server fails before it changes
 /// anything.
@@ -156,7 +156,7 @@ impl StopSignals {
 }
 
 async fn write_log(app: AppState) {
-    let mut tick = tokio::time::interval(LOG);
+    let mut tick = tokio::time::interval(LOG_INTERVAL);
     loop {
         tick.tick().await;
         app.log.flush();
@@ -197,7 +197,7 @@ fn serve_connection(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS)
+        .header_read_timeout(HEADER_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::spawn(async move {

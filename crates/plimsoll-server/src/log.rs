@@ -39,7 +39,7 @@ pub(crate) struct Log {
 }
 
 /// Buffer size in bytes that triggers a write.
-const ENOUGH: usize = 16 << 10;
+const FLUSH_BYTES: usize = 16 << 10;
 
 #[derive(Serialize)]
 struct RequestRecord<'a> {
@@ -107,7 +107,7 @@ impl Log {
         // Writing to a `Vec` cannot fail.
         let _ = write(&mut lines);
         lines.push(b'\n');
-        let is_enough = lines.len() >= ENOUGH;
+        let is_enough = lines.len() >= FLUSH_BYTES;
         drop(lines);
         if is_enough {
             self.flush();

@@ -12,13 +12,13 @@ use plimsoll_engine::world::World;
 pub(crate) struct SettingsCache(Mutex<Option<(Instant, Arc<Settings>)>>);
 
 /// How long cached settings are used. Reading them takes a dozen system calls.
-const FRESH: Duration = Duration::from_secs(1);
+const MAX_AGE: Duration = Duration::from_secs(1);
 
 impl SettingsCache {
     pub(crate) fn get(&self, world: &World) -> Arc<Settings> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
-            Some((looked, settings)) if looked.elapsed() < FRESH => settings.clone(),
+            Some((looked, settings)) if looked.elapsed() < MAX_AGE => settings.clone(),
             _ => {
                 // The data folder is no project and has no config file, so only the user's settings
                 // apply.
@@ -38,7 +38,7 @@ impl TeamSettingsCache {
     pub(crate) fn get(&self, world: &World) -> Arc<Team> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
-            Some((looked, team)) if looked.elapsed() < FRESH => team.clone(),
+            Some((looked, team)) if looked.elapsed() < MAX_AGE => team.clone(),
             _ => {
                 let team = Arc::new(settings::team(world));
                 *current = Some((Instant::now(), team.clone()));

@@ -75,7 +75,7 @@ impl Deref for AppState {
 }
 
 /// Time limit for waiting on other writers of the store.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl AppState {
     /// Opens the store, reads the token and starts the writer thread.
@@ -190,6 +190,6 @@ impl App {
 }
 
 fn open_store(world: &World) -> anyhow::Result<Store> {
-    let ingester = Ingester::open(world, PATIENCE, None);
+    let ingester = Ingester::open(world, STORE_TIMEOUT, None);
     ingester.map(|ingester| ingester.store).context("could not open the store")
 }

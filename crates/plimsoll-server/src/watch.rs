@@ -20,7 +20,7 @@ pub(crate) struct WatcherThread {
 }
 
 /// Interval at which the watch lock is tried while another process has it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_RETRY: Duration = Duration::from_secs(10);
 
 impl WatcherThread {
     pub(crate) fn start(app: AppState) -> io::Result<Self> {
@@ -78,7 +78,7 @@ fn wait_for_lock(app: &App, is_over: &AtomicBool) -> Option<Lock> {
         if let Ok(lock) = Lock::take(&app.world.paths) {
             return Some(lock);
         }
-        thread::park_timeout(PATIENCE);
+        thread::park_timeout(LOCK_RETRY);
     }
     None
 }

@@ -33,9 +33,9 @@ enum WriterTask {
 }
 
 /// Maximum number of saves waiting to be written.
-const WAITING: usize = 4096;
+const MAX_QUEUED: usize = 4096;
 /// Maximum number of saves per sync.
-const TOGETHER: usize = 512;
+const MAX_BATCH: usize = 512;
 
 /// Dependencies of the writer thread.
 pub(crate) struct WriterDeps {
@@ -50,7 +50,7 @@ pub(crate) struct WriterDeps {
 impl Writer {
     /// Starts the writer thread and the indexer thread.
     pub(crate) fn start(desk: WriterDeps) -> std::io::Result<Self> {
-        let (tasks, todo) = sync_channel(WAITING);
+        let (tasks, todo) = sync_channel(MAX_QUEUED);
         let (news, taken) = channel();
         let WriterDeps { paths, store, live, metrics, log } = desk;
         let (own_paths, own_log) = (paths.clone(), log.clone());
@@ -95,7 +95,7 @@ impl SaveWriter {
         while let Ok(WriterTask::Write(save, done)) = todo.recv() {
             let (mut saves, mut waiting) = (vec![*save], vec![done]);
             let mut is_over = false;
-            while saves.len() < TOGETHER && !is_over {
+            while saves.len() < MAX_BATCH && !is_over {
                 match todo.try_recv() {
                     Ok(WriterTask::Write(save, done)) => {
                         saves.push(*save);

@@ -36,9 +36,9 @@ pub use self::sessions::{MachineRow, RemoteSession, WithOwner};
 pub use self::ship::SendingMachine;
 
 /// Timeout for connecting.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout for one query or shipment.
-const ANSWER: Duration = Duration::from_secs(30);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct TeamStore {
@@ -73,7 +73,7 @@ impl TeamStore {
     /// [`Self::listen`].
     pub async fn connect(url: &str) -> Result<(Self, Notifications), TeamError> {
         let address = Address::parse(url)?;
-        let connected = timeout(CONNECT, connect(&address)).await;
+        let connected = timeout(CONNECT_TIMEOUT, connect(&address)).await;
         let (client, bell) = connected.map_err(|_| TeamError::TimedOut("connect to"))??;
         Ok((Self { client }, bell))
     }
@@ -93,7 +93,7 @@ impl TeamStore {
         sql: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, TeamError> {
-        let answered = timeout(ANSWER, self.client.query(sql, params)).await;
+        let answered = timeout(QUERY_TIMEOUT, self.client.query(sql, params)).await;
         let answered = answered.map_err(|_| TeamError::TimedOut(task))?;
         answered.map_err(|error| TeamError::from_query(task, error))
     }

@@ -35,7 +35,7 @@ impl Default for GeneratorOptions {
             seed: 7,
             model: "claude-opus-4-6".to_owned(),
             layout: Layout::Separate,
-            ending: Ending::Whole,
+            ending: Ending::Complete,
             prompt_tokens: None,
         }
     }
@@ -54,7 +54,7 @@ pub enum Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// After a finished turn.
-    Whole,
+    Complete,
     /// Inside a running inline sub-agent: at least this many sidechain records after the last main
     /// usage, then an API error, then a torn line.
     Trap(usize),
@@ -123,7 +123,7 @@ struct SessionWriter<'a, W> {
     cached: f64,
     /// Offset at which the last window begins. This window grows to the wanted reading and is not
     /// compacted.
-    landing: Option<u64>,
+    last_window_start: Option<u64>,
     agent: Option<SidechainAgent>,
 }
 
@@ -152,7 +152,7 @@ impl<'a, W: Write> SessionWriter<'a, W> {
             millis: 9 * 3_600_000,
             prompt: FIRST_PROMPT,
             cached: 0.0,
-            landing: None,
+            last_window_start: None,
             agent: None,
         }
     }
@@ -232,7 +232,8 @@ impl<'a, W: Write> SessionWriter<'a, W> {
     /// Returns the tokens in the main window. In the last window, they are interpolated from the
     /// position in the file.
     fn window_tokens(&self) -> f64 {
-        let (Some(start), Some(wanted)) = (self.landing, self.options.prompt_tokens) else {
+        let (Some(start), Some(wanted)) = (self.last_window_start, self.options.prompt_tokens)
+        else {
             return self.prompt;
         };
         let (done, all) = (self.truth.bytes - start, self.options.size.saturating_sub(start));
@@ -244,9 +245,9 @@ impl<'a, W: Write> SessionWriter<'a, W> {
     fn begin_last_window_if_due(&mut self) -> bool {
         let left = self.options.size.saturating_sub(self.truth.bytes) as f64 * TOKENS_PER_BYTE;
         let reach = |wanted| left <= (wanted as f64 - FIRST_PROMPT).max(0.0);
-        let now = self.landing.is_none() && self.options.prompt_tokens.is_some_and(reach);
+        let now = self.last_window_start.is_none() && self.options.prompt_tokens.is_some_and(reach);
         if now {
-            self.landing = Some(self.truth.bytes);
+            self.last_window_start = Some(self.truth.bytes);
         }
         now
     }
@@ -299,7 +300,7 @@ impl<'a, W: Write> SessionWriter<'a, W> {
     fn compact_when_due(&mut self) -> io::Result<()> {
         if self.begin_last_window_if_due() {
             self.write_compaction("manual")
-        } else if self.landing.is_none() && self.prompt > COMPACTS_AT {
+        } else if self.last_window_start.is_none() && self.prompt > COMPACTS_AT {
             self.write_compaction("auto")
         } else {
             Ok(())
@@ -322,7 +323,7 @@ impl<'a, W: Write> SessionWriter<'a, W> {
         let mut roll = self.random.below(1_000);
         for tool in &TOOLS {
             if roll < tool.weight {
-                let too_big = self.landing.is_some() && tool.content.contains("$image");
+                let too_big = self.last_window_start.is_some() && tool.content.contains("$image");
                 return self.write_tool_use(if too_big { &READ } else { tool });
             }
             roll -= tool.weight;

@@ -12,7 +12,8 @@ pub mod postgres;
 pub mod settings;
 
 pub use client::{
-    Client, ClientTranscript, Outcome, Prompt, SUPPORTED, Sandbox, Terminal, TerminalBuilder,
+    Client, ClientTranscript, Outcome, Prompt, SUPPORTED_VERSIONS, Sandbox, Terminal,
+    TerminalBuilder,
 };
 pub use model_server::{AnswerUsage, ModelAnswer, ModelRequest, ModelServer, RequestKind, Script};
 pub use postgres::Postgres;

@@ -57,7 +57,8 @@ fn check_tool_turn(client: &Client) {
         Script::new().main([bash("echo from-the-tool"), ModelAnswer::text("all done")]),
     );
     let sandbox = Sandbox::new(client, &server);
-    let hook = sandbox.script("hook", &format!("{RECORD}\n{}", inject("PostToolUse", "LOAD-71")));
+    let hook =
+        sandbox.script("hook", &format!("{RECORDING_HOOK}\n{}", inject("PostToolUse", "LOAD-71")));
     let hooks = Hooks::new().on_matching("PostToolUse", "Bash", &hook, &["an arg"]);
     sandbox.user_settings(&hooks.settings());
 
@@ -89,7 +90,7 @@ fn project_hooks_fire_too_and_parallel_calls_come_back_in_one_request() {
         ]),
     );
     let sandbox = Sandbox::new(&Client::current(), &server);
-    let hook = sandbox.script("hook", RECORD);
+    let hook = sandbox.script("hook", RECORDING_HOOK);
     sandbox.write_project_settings(&Hooks::new().on("PostToolBatch", &hook, &[]).settings());
 
     let outcome = sandbox.prompt("run both").run();
@@ -131,7 +132,7 @@ fn check_subagent(client: &Client) {
             .subagent("SUBTASK", [bash("echo in-the-subagent"), ModelAnswer::text("sub done")]),
     );
     let sandbox = Sandbox::new(client, &server);
-    let hook = sandbox.script("hook", RECORD);
+    let hook = sandbox.script("hook", RECORDING_HOOK);
     let hooks = Hooks::new().on("PreToolUse", &hook, &[]).on("PostToolUse", &hook, &[]);
     sandbox.user_settings(&hooks.settings());
 
@@ -216,7 +217,7 @@ fn check_compaction(client: &Client) {
             .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]),
     );
     let sandbox = Sandbox::new(client, &server);
-    let hook = sandbox.script("hook", RECORD);
+    let hook = sandbox.script("hook", RECORDING_HOOK);
     let restore = sandbox.script("restore", &inject("SessionStart", "RESTORED-9"));
     let hooks = Hooks::new()
         .on("PreCompact", &hook, &[])
@@ -390,7 +391,7 @@ fn a_client_that_hangs_is_killed_with_all_it_started() {
 }
 
 /// Hook script that appends each payload to a file.
-const RECORD: &str = r#"payload=$(cat); printf '%s\n' "$payload" >> "$HOME/events.jsonl""#;
+const RECORDING_HOOK: &str = r#"payload=$(cat); printf '%s\n' "$payload" >> "$HOME/events.jsonl""#;
 
 /// Returns a hook script that adds a text to the model's context.
 fn inject(event: &str, text: &str) -> String {

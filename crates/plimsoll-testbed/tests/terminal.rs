@@ -7,7 +7,7 @@ use plimsoll_testbed::{Client, ModelAnswer, ModelServer, Sandbox, Script};
 use serde_json::{Value, json};
 
 /// Generous limit, so that a slow machine does not fail a test.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_prompt_is_answered_on_the_screen() {
@@ -29,9 +29,9 @@ fn check_prompt_is_answered(client: &Client) {
     let terminal = sandbox.terminal(80, 24).start();
 
     terminal.type_line("how full is the hold of the ship that left the harbour this morning, and of the one before it?");
-    terminal.wait_for(|screen| screen.contains("The hold is empty."), PATIENCE);
+    terminal.wait_for(|screen| screen.contains("The hold is empty."), TIMEOUT);
     terminal.type_line("and now?");
-    let screen = terminal.wait_for(|screen| screen.contains("The hold is half full."), PATIENCE);
+    let screen = terminal.wait_for(|screen| screen.contains("The hold is half full."), TIMEOUT);
 
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     assert!(terminal.screen_coloured().contains("\x1b["));
@@ -60,14 +60,14 @@ fn check_status_line(client: &Client) {
     sandbox.user_settings(&json!({ "statusLine": { "type": "command", "command": command } }));
     let terminal = sandbox.terminal(100, 30).model("claude-opus-4-6").start();
 
-    terminal.wait_for(|screen| screen.contains("draught: 100 columns"), PATIENCE);
+    terminal.wait_for(|screen| screen.contains("draught: 100 columns"), TIMEOUT);
     terminal.type_line("take a note");
 
     let told = || {
         let text = fs::read_to_string(sandbox.home().join("told.json")).unwrap_or_default();
         serde_json::from_str::<Value>(&text).unwrap_or_default()["context_window"].take()
     };
-    terminal.wait_for(|_| told()["total_input_tokens"] == 50_000, PATIENCE);
+    terminal.wait_for(|_| told()["total_input_tokens"] == 50_000, TIMEOUT);
     assert_eq!(told()["context_window_size"], 200_000);
 }
 
@@ -80,7 +80,7 @@ fn a_sandbox_is_empty_when_its_terminal_is_gone() {
     let sandbox = Sandbox::new(&Client::current(), &server);
     let terminal = sandbox.terminal(80, 24).start();
     terminal.type_line("sleep");
-    terminal.wait_for(|screen| screen.contains("it sleeps"), PATIENCE);
+    terminal.wait_for(|screen| screen.contains("it sleeps"), TIMEOUT);
 
     drop(terminal);
 

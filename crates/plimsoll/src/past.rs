@@ -93,7 +93,7 @@ pub(crate) fn show_recall(out: &mut impl Write, newest: &Newest) -> anyhow::Resu
     if tally.needed == 0 {
         return Ok(());
     }
-    let (alone, with_us) = (tally.share(tally.summary), tally.share(tally.together));
+    let (alone, with_us) = (tally.share(tally.summary), tally.share(tally.either));
     writeln!(
         out,
         "  Summaries kept {alone} of what the work needed later; with plimsoll {with_us}."

@@ -21,26 +21,26 @@ use json::Harmless;
 pub(crate) struct Ui {
     colour: bool,
     /// Stdout is a terminal that can redraw a line.
-    redraws: bool,
+    can_redraw: bool,
 }
 
 impl Ui {
     /// Detects the terminal of this process. `NO_COLOR` takes precedence over `CLICOLOR_FORCE`.
     pub(crate) fn detect() -> Self {
-        let redraws = io::stdout().is_terminal() && !is_dumb();
+        let can_redraw = io::stdout().is_terminal() && !is_dumb();
         let is_forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-        Self { colour: (redraws || is_forced) && !is_colour_disabled(), redraws }
+        Self { colour: (can_redraw || is_forced) && !is_colour_disabled(), can_redraw }
     }
 
     /// Returns the settings for the client's status line, which shows colours although it is not a
     /// terminal.
     pub(crate) fn for_status_line(colour: bool) -> Self {
-        Self { colour: colour && !is_colour_disabled() && !is_dumb(), redraws: false }
+        Self { colour: colour && !is_colour_disabled() && !is_dumb(), can_redraw: false }
     }
 
     /// Whether a line on stdout can be redrawn.
     pub(crate) fn can_redraw(&self) -> bool {
-        self.redraws
+        self.can_redraw
     }
 
     pub(crate) fn has_colour(&self) -> bool {
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_gauge_shows_load_and_trigger() {
-        let ui = Ui { colour: false, redraws: false };
+        let ui = Ui { colour: false, can_redraw: false };
         assert_eq!(ui.gauge(0, 200_000, None), "░".repeat(24));
         assert_eq!(ui.gauge(100_000, 200_000, Some(167_000)), "████████████░░░░░░░░│░░░");
         assert_eq!(ui.gauge(900_000, 200_000, Some(167_000)), "█".repeat(24));

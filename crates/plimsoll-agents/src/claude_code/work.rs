@@ -23,7 +23,7 @@ pub(super) fn record<'a>(
         Skim::Read(line) => line,
         Skim::Ended(call) => {
             return Some(WorkRecord {
-                acts: vec![ended(call)],
+                events: vec![ended(call)],
                 advances: true,
                 ..WorkRecord::default()
             });
@@ -34,11 +34,11 @@ pub(super) fn record<'a>(
         "assistant" => answer(&line, &mut acts),
         "user" if line.summary => {}
         "user" => said(&line, &mut acts),
-        "system" if line.is_boundary() => acts.push(WorkEvent::Compacted),
+        "system" if line.is_boundary() => acts.push(WorkEvent::Compaction),
         _ => return None,
     }
     let is_result = acts.iter().any(is_result);
-    let has_words = acts.iter().any(|act| *act != WorkEvent::Compacted);
+    let has_words = acts.iter().any(|act| *act != WorkEvent::Compaction);
     // Ignore both in results, which may not have been read to their end. Other records have them
     // too.
     let (folder, branch) = if is_result { (None, None) } else { (line.folder, line.branch) };
@@ -55,18 +55,18 @@ pub(super) fn record<'a>(
         time: line.time(),
         folder: folder.and_then(Json::text),
         branch: branch.and_then(Json::text),
-        acts,
+        events: acts,
     })
 }
 
 /// Returns the act of a call that succeeded, without further details.
 fn ended(call: &str) -> WorkEvent<'_> {
     let said = ToolOutput::new(b"", said_by_tool);
-    WorkEvent::Returned { call, failed: false, said, changes: Vec::new(), step: None }
+    WorkEvent::ToolResult { call, failed: false, said, changes: Vec::new(), step: None }
 }
 
 fn is_result(act: &WorkEvent<'_>) -> bool {
-    matches!(act, WorkEvent::Returned { .. } | WorkEvent::Dropped { .. })
+    matches!(act, WorkEvent::ToolResult { .. } | WorkEvent::CallDropped { .. })
 }
 
 /// Returns the model's message that a record is a part of.
@@ -103,7 +103,7 @@ fn answer<'a>(line: &Line<'a>, acts: &mut Vec<WorkEvent<'a>>) {
     for block in &line.blocks {
         match block.get("type").and_then(Json::plain) {
             Some("text") => {
-                acts.extend(block.get("text").and_then(Json::text).map(WorkEvent::Said))
+                acts.extend(block.get("text").and_then(Json::text).map(WorkEvent::ModelText))
             }
             Some("tool_use") => {
                 acts.extend(plan_file(block));
@@ -151,7 +151,7 @@ fn call<'a>(block: &Fields<'a>) -> Option<WorkEvent<'a>> {
         },
         _ => ToolUse::Other { name, path: path(), texts: strings(input, &OPTIONS) },
     };
-    Some(WorkEvent::Called { call: block.get("id").and_then(Json::plain)?, tool })
+    Some(WorkEvent::ToolCall { call: block.get("id").and_then(Json::plain)?, tool })
 }
 
 fn step(todo: Json<'_>) -> Option<PlanStep<'_>> {
@@ -171,7 +171,7 @@ fn state(status: &str) -> Option<StepState> {
 /// Reads a step from the result of listing all steps.
 fn shown(task: Json<'_>) -> Option<WorkEvent<'_>> {
     let state = task.get("status").and_then(Json::plain).and_then(state)?;
-    Some(WorkEvent::Shown {
+    Some(WorkEvent::StepShown {
         step: task.get("id")?.text()?,
         text: task.get("subject")?.text()?,
         state,
@@ -185,7 +185,7 @@ fn plan_file<'a>(block: &Fields<'a>) -> Option<WorkEvent<'a>> {
         .filter(|_| block.get("name").and_then(Json::plain).is_some_and(|name| name == "Write"))?;
     let path = input.get("file_path")?.text()?;
     let is_plan = path.contains("/.claude/plans/") || path.contains("\\.claude\\plans\\");
-    input.get("content").filter(|_| is_plan)?.text().map(WorkEvent::Planned)
+    input.get("content").filter(|_| is_plan)?.text().map(WorkEvent::PlanWritten)
 }
 
 /// Returns the old and the new texts of an edit.
@@ -221,13 +221,15 @@ fn said<'a>(line: &Line<'a>, acts: &mut Vec<WorkEvent<'a>>) {
         if let Some(report) = report(&text) {
             return acts.push(report);
         }
-        return acts.extend(own_words(text, line.meta).map(WorkEvent::Asked));
+        return acts.extend(own_words(text, line.meta).map(WorkEvent::UserPrompt));
     }
     for block in &line.blocks {
         match block.get("type").and_then(Json::plain) {
             Some("text") => {
                 let text = block.get("text").and_then(Json::text);
-                acts.extend(text.and_then(|text| own_words(text, line.meta)).map(WorkEvent::Asked));
+                acts.extend(
+                    text.and_then(|text| own_words(text, line.meta)).map(WorkEvent::UserPrompt),
+                );
             }
             Some("tool_result") => returned(line, block, acts),
             _ => {}
@@ -240,7 +242,10 @@ fn report(text: &str) -> Option<WorkEvent<'static>> {
     let rest = text.trim_start().strip_prefix("<task-notification>")?;
     let inside = |from: &str, to: &str| Some(rest.split_once(from)?.1.split_once(to)?.0.to_owned());
     let task = inside("<summary>Agent \"", "\"")?;
-    Some(WorkEvent::Reported { task: task.into(), text: inside("<result>", "</result>")?.into() })
+    Some(WorkEvent::SubagentReport {
+        task: task.into(),
+        text: inside("<result>", "</result>")?.into(),
+    })
 }
 
 fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<WorkEvent<'a>>) {
@@ -249,20 +254,20 @@ fn returned<'a>(line: &Line<'a>, block: &Fields<'a>, acts: &mut Vec<WorkEvent<'a
     let said = ToolOutput::new(content, said_by_tool);
     let failed = block.get("is_error").is_some_and(Json::is_true);
     if failed && let Some(words) = refused(&said.text()) {
-        acts.push(WorkEvent::Dropped { call });
-        return acts.extend(words.map(|words| WorkEvent::Asked(words.to_owned().into())));
+        acts.push(WorkEvent::CallDropped { call });
+        return acts.extend(words.map(|words| WorkEvent::UserPrompt(words.to_owned().into())));
     }
     if line.result.as_ref().is_some_and(is_unwaited) {
-        return acts.push(WorkEvent::Dropped { call });
+        return acts.push(WorkEvent::CallDropped { call });
     }
     if let Some(result) = &line.result {
-        acts.extend(result.get("plan").and_then(Json::text).map(WorkEvent::Planned));
+        acts.extend(result.get("plan").and_then(Json::text).map(WorkEvent::PlanWritten));
         acts.extend(answers(result));
         acts.extend(result.get("tasks").into_iter().flat_map(Json::elements).filter_map(shown));
     }
     let changes = line.result.as_ref().map(changes).unwrap_or_default();
     let step = line.result.as_ref().and_then(|result| result.get("task")?.get("id")?.text());
-    acts.push(WorkEvent::Returned { call, failed, said, changes, step });
+    acts.push(WorkEvent::ToolResult { call, failed, said, changes, step });
 }
 
 /// Returns the text of a result's content, which is a string or a list of blocks.
@@ -302,7 +307,10 @@ fn is_unwaited(result: &Fields<'_>) -> bool {
 fn answers<'a>(result: &Fields<'a>) -> impl Iterator<Item = WorkEvent<'a>> {
     let answers = result.get("answers").into_iter().flat_map(Json::members);
     answers.filter_map(|(question, answer)| {
-        Some(WorkEvent::Answered { question: Json::decoded(question), answer: answer.text()? })
+        Some(WorkEvent::QuestionAnswered {
+            question: Json::decoded(question),
+            answer: answer.text()?,
+        })
     })
 }
 

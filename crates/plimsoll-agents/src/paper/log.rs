@@ -75,24 +75,24 @@ pub(super) fn record(line: &[u8], scope: Scope) -> Option<WorkRecord<'_>> {
     let (kind, fields) = record_of(line).filter(|_| scope == Scope::Main)?;
     let text = || fields.get("text").and_then(Json::text);
     let act = match kind {
-        "user" => WorkEvent::Asked(text()?),
-        "say" => WorkEvent::Said(text()?),
-        "call" => WorkEvent::Called { call: fields.get("id")?.plain()?, tool: tool(fields)? },
-        "result" => WorkEvent::Returned {
+        "user" => WorkEvent::UserPrompt(text()?),
+        "say" => WorkEvent::ModelText(text()?),
+        "call" => WorkEvent::ToolCall { call: fields.get("id")?.plain()?, tool: tool(fields)? },
+        "result" => WorkEvent::ToolResult {
             call: fields.get("id")?.plain()?,
             failed: !fields.get("ok").is_some_and(Json::is_true),
             said: ToolOutput::new(fields.get("text").map_or(&b""[..], Json::raw), result),
             changes: Vec::new(),
             step: None,
         },
-        "compacted" => WorkEvent::Compacted,
+        "compacted" => WorkEvent::Compaction,
         _ => return None,
     };
     Some(WorkRecord {
         is_prompt: kind == "user",
         advances: kind != "compacted",
         time: fields.get("at").and_then(Json::escaped).and_then(moment),
-        acts: vec![act],
+        events: vec![act],
         ..WorkRecord::default()
     })
 }

@@ -14,7 +14,7 @@ use crate::serve_process::ServeProcess;
 
 const CONNECTIONS: &str = include_str!("../../connections.sql");
 /// How long the database may take to notice a closed connection.
-const NOTICING: Duration = Duration::from_secs(10);
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Resource usage at one moment.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -67,7 +67,7 @@ impl LoadedServer<'_> {
 
 /// Returns the leftovers of a server that has ended.
 pub(super) fn leftovers(home: &Path, database: &Postgres) -> anyhow::Result<Vec<String>> {
-    let end = Instant::now() + NOTICING;
+    let end = Instant::now() + DISCONNECT_TIMEOUT;
     while connections(database)? > 0 && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -9,12 +9,12 @@ use crate::section::PartResults;
 use crate::table::{megabytes, table, with_title};
 
 /// Extra handles that the server may have open while it reads the store.
-const HANDLES: u64 = 3;
+const EXTRA_HANDLES: u64 = 3;
 /// Threads that may still wait for more work before they end.
-const THREADS: u64 = 2;
+const EXTRA_THREADS: u64 = 2;
 /// Maximum number of files, not counting transcripts and checkpoints: a fixed number, a spool and
 /// two work files per session, and per project its cached settings and checkpoint bookkeeping.
-const FILES: u64 = 20 + 3 * SESSIONS as u64 + 6 * PROJECTS as u64;
+const MAX_FILES: u64 = 20 + 3 * SESSIONS as u64 + 6 * PROJECTS as u64;
 
 impl PartResults for LoadResults {
     const ABOUT: &'static str = "Sessions that call tools, with a hook after every call, and are compacted again and again; a server \
@@ -83,13 +83,13 @@ impl PartResults for LoadResults {
                 format!("{grown:.2} ({:.1} MB, then {:.1} MB)", megabytes[0], megabytes[1]),
                 grown <= 1.1,
             ),
-            flat("open handles of the server", |held| held.handles, HANDLES),
-            flat("threads of the server", |held| held.threads, THREADS),
+            flat("open handles of the server", |held| held.handles, EXTRA_HANDLES),
+            flat("threads of the server", |held| held.threads, EXTRA_THREADS),
             flat("connections to the database", |held| held.connections, 0),
             gate(
-                &format!("files beside transcripts and checkpoints ≤ {FILES}"),
+                &format!("files beside transcripts and checkpoints ≤ {MAX_FILES}"),
                 files.to_string(),
-                files <= FILES,
+                files <= MAX_FILES,
             ),
             gate(
                 "no process, connection or half-written file left behind",

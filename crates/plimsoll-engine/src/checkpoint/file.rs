@@ -4,14 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST_READ};
+use plimsoll_extract::checkpoint::{CheckpointProblem, MAX_READ_BYTES};
 use rustix::io::Errno;
 
 use crate::paths::{self, Links};
 
 /// Reads the text of a checkpoint file.
 pub(super) fn read(path: &Path) -> Result<String, CheckpointProblem> {
-    text(paths::open(path, Links::Refused), LARGEST_READ)
+    text(paths::open(path, Links::Refused), MAX_READ_BYTES)
 }
 
 /// Reads the text of an opened file, which must be regular and at most `largest` bytes long.

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use plimsoll_extract::checkpoint::{CheckpointProblem, ENDING};
+use plimsoll_extract::checkpoint::{CheckpointProblem, EXTENSION};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fstat, fsync, linkat, mkdirat, open, openat,
     readlinkat, renameat, renameat_with, statat, symlinkat, unlinkat,
@@ -158,14 +158,14 @@ impl Folder {
 
     /// Reads a checkpoint file, which must be at most `largest` bytes long.
     pub(super) fn read(&self, id: &str, largest: usize) -> Result<String, CheckpointProblem> {
-        let name = format!("{id}{ENDING}");
+        let name = format!("{id}{EXTENSION}");
         let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
         file::text(opened.map(File::from).map_err(io::Error::from), largest)
     }
 
     /// Reports whether a checkpoint file contains exactly this text.
     pub(super) fn holds(&self, id: &str, text: &str) -> Result<bool, CheckpointProblem> {
-        let name = format!("{id}{ENDING}");
+        let name = format!("{id}{EXTENSION}");
         let opened = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty());
         file::holds(opened.map(File::from).map_err(io::Error::from), text.as_bytes())
     }
@@ -173,7 +173,7 @@ impl Folder {
     /// Reads the start of a checkpoint file, up to the first byte that is not UTF-8.
     pub(super) fn read_beginning(&self, id: &str) -> Option<String> {
         const LONGEST: usize = 4 << 10;
-        let name = format!("{id}{ENDING}");
+        let name = format!("{id}{EXTENSION}");
         let file = openat(&self.own, name, FILE | OFlags::RDONLY, Mode::empty()).ok()?;
         let mut bytes = vec![0; LONGEST];
         let read = rustix::io::read(&file, &mut bytes[..]).ok()?;
@@ -184,7 +184,7 @@ impl Folder {
 
     /// Removes a checkpoint file.
     pub(super) fn remove(&self, id: &str) -> io::Result<()> {
-        Ok(unlinkat(&self.own, format!("{id}{ENDING}"), AtFlags::empty())?)
+        Ok(unlinkat(&self.own, format!("{id}{EXTENSION}"), AtFlags::empty())?)
     }
 
     /// Lists the other files in the folder: first our own, then foreign ones.
@@ -192,7 +192,7 @@ impl Folder {
         let names = self.names()?;
         let checkpoints = ids(&names);
         let is_other = |name: &String| {
-            let id = name.strip_suffix(ENDING);
+            let id = name.strip_suffix(EXTENSION);
             !matches!(name.as_str(), "." | "..") && !checkpoints.iter().any(|it| Some(&**it) == id)
         };
         let (own, foreign) =
@@ -249,8 +249,8 @@ impl Folder {
 
 /// Extracts checkpoint ids from file names, newest first.
 fn ids(names: &[String]) -> Vec<String> {
-    let is_id = |id: &&str| !id.starts_with('.') && *id != LATEST.trim_end_matches(ENDING);
-    let id = |name: &String| name.strip_suffix(ENDING).filter(is_id).map(str::to_owned);
+    let is_id = |id: &&str| !id.starts_with('.') && *id != LATEST.trim_end_matches(EXTENSION);
+    let id = |name: &String| name.strip_suffix(EXTENSION).filter(is_id).map(str::to_owned);
     let mut ids: Vec<String> = names.iter().filter_map(id).collect();
     ids.sort_unstable_by(|one, other| age(other).cmp(&age(one)));
     ids
@@ -290,7 +290,7 @@ impl<'f> Locked<'f> {
     /// Returns the id that `latest.md` points to.
     pub(super) fn latest(&self) -> Option<String> {
         let target = readlinkat(&self.folder.own, LATEST, Vec::new()).ok()?;
-        Some(target.to_str().ok()?.strip_suffix(ENDING)?.to_owned())
+        Some(target.to_str().ok()?.strip_suffix(EXTENSION)?.to_owned())
     }
 
     /// Returns the highest iteration assigned so far, according to our count and its mirror.
@@ -340,7 +340,7 @@ impl<'f> Locked<'f> {
         };
         // The lock shows other processes that the writer is alive.
         file.lock()?;
-        let reserved = Reserved { folder, file, name, target: format!("{id}{ENDING}") };
+        let reserved = Reserved { folder, file, name, target: format!("{id}{EXTENSION}") };
         // Check after locking: another process may just have published this id.
         match statat(&folder.own, &reserved.target, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(Some(reserved)),
@@ -354,7 +354,7 @@ impl<'f> Locked<'f> {
     pub(super) fn point_latest_to(&self, id: &str) -> io::Result<()> {
         let own = &self.folder.own;
         replace(own, LATEST_TEMPORARY, LATEST, || {
-            Ok(symlinkat(format!("{id}{ENDING}"), own, LATEST_TEMPORARY)?)
+            Ok(symlinkat(format!("{id}{EXTENSION}"), own, LATEST_TEMPORARY)?)
         })
     }
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use plimsoll_core::Millis;
 use plimsoll_core::time::utc_second;
-use plimsoll_extract::checkpoint::{LARGEST, Meta};
+use plimsoll_extract::checkpoint::{MAX_BYTES, Meta};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -256,7 +256,7 @@ fn sealed(place: &Place, projects: impl IntoIterator<Item = PathBuf>) -> Vec<Ent
         let place = place.in_project(project);
         let Ok(Some(folder)) = Folder::open(&place) else { continue };
         let ids = folder.ids().unwrap_or_default().into_iter();
-        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id, LARGEST));
+        let listed = ids.map(|id| list::look(&place, &folder, key.as_ref(), id, MAX_BYTES));
         entries.extend(listed.filter_map(|listed| Entry::of(&place, &listed)));
     }
     entries

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST_READ, SealOrigin};
+use plimsoll_extract::checkpoint::{CheckpointProblem, MAX_READ_BYTES, SealOrigin};
 
 use super::folder::{COUNT, Folder, LOCK};
 use super::list::{self, Listed, NotFound};
@@ -54,7 +54,7 @@ impl Leftovers {
         let key = key::read(&self.place.key)?;
         let ids = folder.ids().map_err(failed)?;
         for id in ids {
-            let listed = list::look(&self.place, folder, key.as_ref(), id, LARGEST_READ);
+            let listed = list::look(&self.place, folder, key.as_ref(), id, MAX_READ_BYTES);
             match is_ours(&listed) {
                 true => self.checkpoints.push(listed.id),
                 false => self.foreign.push(file_name(&listed.path)),
@@ -151,7 +151,7 @@ impl Leftovers {
 /// Reports whether we sealed a file and it is unchanged. A copy in another project is ours too.
 fn is_ours(listed: &Listed) -> bool {
     let moved = |problem: &CheckpointProblem| {
-        matches!(problem, CheckpointProblem::Renamed | CheckpointProblem::Elsewhere)
+        matches!(problem, CheckpointProblem::Renamed | CheckpointProblem::OtherProject)
     };
     listed.verdict.origin == SealOrigin::Own && listed.verdict.problems.iter().all(moved)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plimsoll_core::Millis;
 use plimsoll_extract::checkpoint::{
-    CheckpointCheck, CheckpointProblem, LARGEST, LARGEST_READ, Meta, SealOrigin, SealedHeader,
+    CheckpointCheck, CheckpointProblem, MAX_BYTES, MAX_READ_BYTES, Meta, SealOrigin, SealedHeader,
     SealingKey, check, split, summary,
 };
 
@@ -92,7 +92,7 @@ pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
         let key = key::read(&place.key)?;
         let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
         listed.extend(
-            ids.into_iter().map(|id| look(&place, &folder, key.as_ref(), id, LARGEST_READ)),
+            ids.into_iter().map(|id| look(&place, &folder, key.as_ref(), id, MAX_READ_BYTES)),
         );
     }
     listed.sort_by_key(|listed| std::cmp::Reverse(moment(listed)));
@@ -175,7 +175,7 @@ pub fn read_own(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFo
 fn read_own_in(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFound> {
     let Some(folder) = Folder::open(place)? else { return Ok(None) };
     let key = key::read(&place.key)?;
-    let Ok(text) = folder.read(id, LARGEST) else { return Ok(None) };
+    let Ok(text) = folder.read(id, MAX_BYTES) else { return Ok(None) };
     let body = split(&text).map(|parts| parts.body.to_owned()).unwrap_or_default();
     let listed = judged(place, id.to_owned(), Ok(text), key.as_ref());
     let own = listed.verdict.meta.filter(|_| listed.verdict.problems.is_empty());
@@ -186,7 +186,7 @@ fn read_own_in(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFou
 pub fn text(place: &Place, id: &str) -> Result<String, CheckpointProblem> {
     let unreadable = |closed: Closed| CheckpointProblem::Unreadable(closed.to_string());
     for place in place.each_folder() {
-        match Folder::open(&place).map_err(unreadable)?.map(|it| it.read(id, LARGEST_READ)) {
+        match Folder::open(&place).map_err(unreadable)?.map(|it| it.read(id, MAX_READ_BYTES)) {
             None | Some(Err(CheckpointProblem::Missing)) => {}
             Some(read) => return read,
         }
@@ -239,7 +239,7 @@ fn newest_among(
     fits: &dyn Fn(&Meta) -> bool,
 ) -> Option<Listed> {
     // None of our own files is longer than `LARGEST`.
-    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, LARGEST));
+    let mut newest = ids.into_iter().take(MOST).map(|id| look(place, folder, key, id, MAX_BYTES));
     newest.find(|listed| listed.is_own() && listed.verdict.meta.as_ref().is_some_and(fits))
 }
 
@@ -269,7 +269,7 @@ fn judged(
         let is_renamed = meta.id != listed.id;
         let is_elsewhere = *meta.project != *place.project.to_string_lossy();
         listed.verdict.problems.extend(is_renamed.then_some(CheckpointProblem::Renamed));
-        listed.verdict.problems.extend(is_elsewhere.then_some(CheckpointProblem::Elsewhere));
+        listed.verdict.problems.extend(is_elsewhere.then_some(CheckpointProblem::OtherProject));
     }
     listed
 }

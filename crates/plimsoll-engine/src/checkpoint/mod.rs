@@ -114,7 +114,7 @@ impl Place {
 
     /// Returns the path of a checkpoint's file, which need not exist.
     pub fn file(&self, id: &str) -> PathBuf {
-        self.path().join(format!("{id}{}", plimsoll_extract::checkpoint::ENDING))
+        self.path().join(format!("{id}{}", plimsoll_extract::checkpoint::EXTENSION))
     }
 }
 

@@ -9,7 +9,7 @@ use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::event::SessionId;
 use plimsoll_core::{Millis, Tokens};
 use plimsoll_extract::checkpoint::{
-    self, CheckpointProblem, GitState, LARGEST, Meta, SealingKey, TranscriptExtent,
+    self, CheckpointProblem, GitState, MAX_BYTES, Meta, SealingKey, TranscriptExtent,
 };
 
 use super::folder::{Closed, Folder, Locked, Reserved, is_newer};
@@ -53,7 +53,7 @@ pub struct Sealed {
 #[derive(Debug, thiserror::Error)]
 pub enum Unsealed {
     /// The caller has to shorten the body.
-    #[error("the checkpoint would have {0} bytes, and must stay under {LARGEST}")]
+    #[error("the checkpoint would have {0} bytes, and must stay under {MAX_BYTES}")]
     TooLong(usize),
     /// The draft is not a valid checkpoint.
     #[error("the draft is no checkpoint: {0}")]
@@ -119,11 +119,11 @@ pub fn seal(place: &Place, draft: &Draft<'_>) -> Result<Sealed, Unsealed> {
 fn check_draft(draft: &Draft<'_>) -> Result<(), Unsealed> {
     let sections = checkpoint::sections(&draft.body);
     let missing = |name: &&&str| !sections.iter().any(|(known, _)| known == *name);
-    if let Some(name) = checkpoint::REQUIRED.iter().find(missing) {
+    if let Some(name) = checkpoint::REQUIRED_SECTIONS.iter().find(missing) {
         return Err(Unsealed::Unfit(CheckpointProblem::MissingSection(name)));
     }
     match draft.body.len() {
-        len if len >= LARGEST => Err(Unsealed::TooLong(len)),
+        len if len >= MAX_BYTES => Err(Unsealed::TooLong(len)),
         _ => Ok(()),
     }
 }
@@ -197,7 +197,7 @@ fn meta(
 
 /// Writes the file and gives it its final name. Returns false if the name is taken.
 fn publish(place: &Place, mut reserved: Reserved<'_>, text: &str) -> Result<bool, Unsealed> {
-    if text.len() >= LARGEST {
+    if text.len() >= MAX_BYTES {
         return Err(Unsealed::TooLong(text.len()));
     }
     let failed = |error| Unsealed::Io(place.path(), error);

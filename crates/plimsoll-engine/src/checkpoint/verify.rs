@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST_READ, SealOrigin, SealingKey};
+use plimsoll_extract::checkpoint::{CheckpointProblem, MAX_READ_BYTES, SealOrigin, SealingKey};
 
 use super::folder::Folder;
 use super::index::{self, Entry};
@@ -45,7 +45,7 @@ pub fn verify_file(place: &Place, path: &Path) -> Result<Checked, NotFound> {
         let is_there = place.in_project((&meta.project).into()).file(&meta.id) == listed.path;
         let problem = match meta.id == listed.id {
             false => Some(CheckpointProblem::Renamed),
-            true => (!is_there).then_some(CheckpointProblem::Elsewhere),
+            true => (!is_there).then_some(CheckpointProblem::OtherProject),
         };
         listed.verdict.problems.extend(problem);
     }
@@ -67,7 +67,7 @@ fn look_at_entry(place: &Place, key: Option<&SealingKey>, entry: &Entry) -> List
     match Folder::open(&place) {
         // Other tools choose their own location.
         _ if place.file(&entry.id) != entry.path => unread(file::read(&entry.path)),
-        Ok(Some(folder)) => list::look(&place, &folder, key, entry.id.clone(), LARGEST_READ),
+        Ok(Some(folder)) => list::look(&place, &folder, key, entry.id.clone(), MAX_READ_BYTES),
         Ok(None) => unread(Err(CheckpointProblem::Missing)),
         Err(closed) => unread(Err(CheckpointProblem::Unreadable(closed.to_string()))),
     }

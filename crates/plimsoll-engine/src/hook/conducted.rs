@@ -1,7 +1,7 @@
 //! Sessions that a conductor has begun.
 
 use plimsoll_core::session::SessionState;
-use plimsoll_extract::work::{COMES_AFTER, GOES_ON};
+use plimsoll_extract::work::{CONTINUES_WORK, FOLLOWS_WORK};
 
 use super::compaction::for_model;
 use super::{Answer, Hook};
@@ -31,8 +31,8 @@ impl Hook<'_> {
         let last =
             named.and_then(|id| resume::named(&place, &id, Some(&self.event.session)).ok()?);
         let what_now = match self.world.env(variables::DONE) {
-            Some(_) => COMES_AFTER,
-            None => GOES_ON,
+            Some(_) => FOLLOWS_WORK,
+            None => CONTINUES_WORK,
         };
         let budget = in_force.settings.budget();
         let text = last.as_ref().map(|last| format!("{}\n\n{what_now}", last.text(budget)));

@@ -44,7 +44,7 @@ impl Chain {
             return false;
         }
         self.end = place.end;
-        if record.acts.contains(&WorkEvent::Compacted) {
+        if record.events.contains(&WorkEvent::Compaction) {
             self.prompts.push((place.start, Follows::Compaction));
         }
         if !record.is_prompt {

@@ -80,7 +80,7 @@ fn forged_edited_cut_and_copied_files_are_told_apart() {
     let (meta, read) = read_own(&bed.place, &sealed.meta.id).unwrap().unwrap();
     assert_eq!((meta, read), (sealed.meta.clone(), body()));
     check(&text.replace("something", "anything"), SealOrigin::Own, &[CheckpointProblem::Edited]);
-    check(&text[..text.len() - 9], SealOrigin::Own, &[CheckpointProblem::Cut]);
+    check(&text[..text.len() - 9], SealOrigin::Own, &[CheckpointProblem::Truncated]);
     check(
         &text.replace("used: 120000", "used: 1"),
         SealOrigin::Forged,
@@ -103,10 +103,10 @@ fn a_copy_of_ours_is_not_ours_under_another_name_or_in_another_project() {
     let other = place(bed.root(), "other");
     fs::create_dir_all(other.path()).unwrap();
     fs::copy(&sealed.path, other.file(&sealed.meta.id)).unwrap();
-    assert_eq!(list(&other).unwrap()[0].verdict.problems, [CheckpointProblem::Elsewhere]);
+    assert_eq!(list(&other).unwrap()[0].verdict.problems, [CheckpointProblem::OtherProject]);
     assert!(newest_own(&other).unwrap().is_none());
     let checked = verify_file(&other, &other.file(&sealed.meta.id)).unwrap();
-    assert_eq!(checked.checkpoints[0].verdict.problems, [CheckpointProblem::Elsewhere]);
+    assert_eq!(checked.checkpoints[0].verdict.problems, [CheckpointProblem::OtherProject]);
 }
 
 /// A folder outside of the project, in which nothing may change.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use plimsoll_engine::checkpoint::{Unsealed, newest_own, seal};
-use plimsoll_extract::checkpoint::{CheckpointProblem, LARGEST};
+use plimsoll_extract::checkpoint::{CheckpointProblem, MAX_BYTES};
 
 use crate::bed::{Bed, NOW, all_under, draft};
 
@@ -85,7 +85,7 @@ fn counting_goes_on_whatever_happens_to_the_count() {
 fn what_is_no_checkpoint_is_refused_before_anything_is_touched() {
     let bed = Bed::new();
     let mut long = draft("s", NOW);
-    long.body.to_mut().push_str(&"x".repeat(LARGEST));
+    long.body.to_mut().push_str(&"x".repeat(MAX_BYTES));
     assert!(matches!(seal(&bed.place, &long), Err(Unsealed::TooLong(_))));
     let mut bare = draft("s", NOW);
     bare.body = bare.body.replace("## Next Steps", "## Later").into();
@@ -101,9 +101,9 @@ fn what_is_no_checkpoint_is_refused_before_anything_is_touched() {
 fn the_front_matter_counts_too() {
     let bed = Bed::new();
     let mut long = draft("s", NOW);
-    let more = LARGEST - long.body.len() - 1;
+    let more = MAX_BYTES - long.body.len() - 1;
     long.body.to_mut().push_str(&"x".repeat(more));
-    assert!(matches!(seal(&bed.place, &long), Err(Unsealed::TooLong(len)) if len >= LARGEST));
+    assert!(matches!(seal(&bed.place, &long), Err(Unsealed::TooLong(len)) if len >= MAX_BYTES));
     assert_eq!(bed.litter(), Vec::<std::path::PathBuf>::new());
     assert!(newest_own(&bed.place).unwrap().is_none());
 }

@@ -104,7 +104,7 @@ pub enum MessageContent {
 }
 
 /// Maximum length of a text in characters: several must fit into one hook reply.
-pub const LONGEST_TEXT: usize = 1_000;
+pub const MAX_TEXT_CHARS: usize = 1_000;
 /// Maximum length of a name or a reason.
 const LONGEST_NAME: usize = 128;
 
@@ -144,7 +144,7 @@ fn sanitize_name(text: &str) -> String {
 }
 
 fn sanitize_text(text: &str) -> String {
-    kept::first_chars(&kept::sanitize(text), LONGEST_TEXT)
+    kept::first_chars(&kept::sanitize(text), MAX_TEXT_CHARS)
 }
 
 /// A time in UTC, in the form that people and other tools read.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::key::{SealingKey, sha256};
 use super::meta::{Meta, parse, split_mac};
-use super::{CheckpointParts, LARGEST_READ, REQUIRED, SECTIONS, sections, split};
+use super::{CheckpointParts, MAX_READ_BYTES, REQUIRED_SECTIONS, SECTIONS, sections, split};
 
 /// The result of checking a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,12 +72,12 @@ pub enum CheckpointProblem {
     /// The first line is not a `---` fence.
     NoFrontMatter,
     /// The closing `---` fence is missing.
-    EndlessFrontMatter,
+    UnclosedFrontMatter,
     /// The text between the fences is not valid front matter.
     UnreadableFrontMatter,
     MissingSection(&'static str),
     /// The end of the body is missing.
-    Cut,
+    Truncated,
     /// The body does not match its hash.
     Edited,
     /// The mac does not match the front matter.
@@ -85,7 +85,7 @@ pub enum CheckpointProblem {
     /// The file name differs from the id in the front matter.
     Renamed,
     /// The checkpoint belongs to another project.
-    Elsewhere,
+    OtherProject,
 }
 
 impl fmt::Display for CheckpointProblem {
@@ -97,21 +97,21 @@ impl fmt::Display for CheckpointProblem {
             Self::TooLarge => "it is larger than any checkpoint",
             Self::NotText => "it is not text in UTF-8",
             Self::NoFrontMatter => "the front matter is missing",
-            Self::EndlessFrontMatter => "the front matter has no end",
+            Self::UnclosedFrontMatter => "the front matter has no end",
             Self::UnreadableFrontMatter => "the front matter cannot be read",
             Self::MissingSection(name) => return write!(f, "the section `## {name}` is missing"),
-            Self::Cut => "its end is missing: the hash is that of a longer body",
+            Self::Truncated => "its end is missing: the hash is that of a longer body",
             Self::Edited => "the body was changed: the hash is that of another",
             Self::Forged => "the mac is wrong: the front matter was changed or made up",
             Self::Renamed => "the file was renamed or copied: its front matter names another id",
-            Self::Elsewhere => "it was made for another project",
+            Self::OtherProject => "it was made for another project",
         })
     }
 }
 
 /// Checks a file's text with the user's key, if there is one.
 pub fn check(text: &str, key: Option<&SealingKey>) -> CheckpointCheck {
-    if text.len() > LARGEST_READ {
+    if text.len() > MAX_READ_BYTES {
         return CheckpointCheck::unreadable(CheckpointProblem::TooLarge);
     }
     let CheckpointParts { front_matter, body } = match split(text) {
@@ -122,7 +122,9 @@ pub fn check(text: &str, key: Option<&SealingKey>) -> CheckpointCheck {
     let origin = meta.as_ref().map_or(SealOrigin::Foreign, |meta| origin(meta, front_matter, key));
     let mut problems: Vec<CheckpointProblem> = meta.as_ref().err().cloned().into_iter().collect();
     problems.extend(
-        missing_sections(body, &REQUIRED).into_iter().map(CheckpointProblem::MissingSection),
+        missing_sections(body, &REQUIRED_SECTIONS)
+            .into_iter()
+            .map(CheckpointProblem::MissingSection),
     );
     problems.extend(meta.as_ref().ok().and_then(|meta| body_damage(meta, body)));
     problems.extend((origin == SealOrigin::Forged).then_some(CheckpointProblem::Forged));
@@ -142,7 +144,7 @@ fn body_damage(meta: &Meta, body: &str) -> Option<CheckpointProblem> {
         return None;
     }
     let ends = body.ends_with('\n') && missing_sections(body, &SECTIONS).is_empty();
-    Some(if ends { CheckpointProblem::Edited } else { CheckpointProblem::Cut })
+    Some(if ends { CheckpointProblem::Edited } else { CheckpointProblem::Truncated })
 }
 
 fn origin(meta: &Meta, front_matter: &str, key: Option<&SealingKey>) -> SealOrigin {

@@ -50,16 +50,16 @@ pub const SECTIONS: [&str; 9] = [
 ];
 
 /// Sections that every checkpoint must have, whichever tool wrote it.
-pub const REQUIRED: [&str; 2] = ["What Changed", "Next Steps"];
+pub const REQUIRED_SECTIONS: [&str; 2] = ["What Changed", "Next Steps"];
 
 /// Maximum size of a checkpoint that plimsoll writes, in bytes, with its front matter.
-pub const LARGEST: usize = 50_000;
+pub const MAX_BYTES: usize = 50_000;
 
 /// Maximum size of a file that plimsoll reads as a checkpoint, in bytes.
-pub const LARGEST_READ: usize = 1 << 20;
+pub const MAX_READ_BYTES: usize = 1 << 20;
 
 /// Extension of a checkpoint file; the name before it is the id.
-pub const ENDING: &str = ".md";
+pub const EXTENSION: &str = ".md";
 
 /// Returns the id of a session's checkpoint: `2026-11-15-055814-5f2c81aa`, in UTC. From the second
 /// checkpoint of the same second on, `nth` is appended.
@@ -101,7 +101,7 @@ pub fn split(text: &str) -> Result<CheckpointParts<'_>, CheckpointProblem> {
         }
         end += line.len();
     }
-    Err(CheckpointProblem::EndlessFrontMatter)
+    Err(CheckpointProblem::UnclosedFrontMatter)
 }
 
 fn is_fence(line: &str) -> bool {
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(split(text), Err(CheckpointProblem::NoFrontMatter), "{text:?}");
         }
         for text in ["---", "---\n", "---\na: 1\n", "---\na: 1\n ---\n"] {
-            assert_eq!(split(text), Err(CheckpointProblem::EndlessFrontMatter), "{text:?}");
+            assert_eq!(split(text), Err(CheckpointProblem::UnclosedFrontMatter), "{text:?}");
         }
     }
 }

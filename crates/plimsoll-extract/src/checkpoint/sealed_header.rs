@@ -8,14 +8,14 @@ use super::yaml::scalar;
 /// The front matter of a checkpoint sealed with the user's key. The body may have changed since.
 #[derive(Clone, Copy, Debug)]
 pub struct SealedHeader<'t> {
-    vouched: &'t str,
+    signed: &'t str,
 }
 
 impl<'t> SealedHeader<'t> {
     /// Reads the start of a file; `None` if the user's key did not seal it.
     pub fn parse(text: &'t str, key: &SealingKey) -> Option<Self> {
         let (mac, vouched) = split_mac(split(text).ok()?.front_matter)?;
-        (key.is_key_of(mac) && key.verifies(mac, vouched)).then_some(Self { vouched })
+        (key.is_key_of(mac) && key.verifies(mac, vouched)).then_some(Self { signed: vouched })
     }
 
     /// Returns whether the front matter has this value under this name.
@@ -30,6 +30,6 @@ impl<'t> SealedHeader<'t> {
 
     /// Returns the value of a name, as written in the file.
     fn value(&self, name: &str) -> Option<&'t str> {
-        self.vouched.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        self.signed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 }

@@ -12,12 +12,12 @@ pub(super) fn optional(text: Option<&str>) -> String {
 }
 
 fn is_bare(text: &str) -> bool {
-    const MEANT: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    const RESERVED: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
     let begins = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'/';
     text.as_bytes().first().is_some_and(begins)
         && text.bytes().all(fits)
-        && !MEANT.iter().any(|word| text.eq_ignore_ascii_case(word))
+        && !RESERVED.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 pub(super) fn quoted(text: &str) -> String {

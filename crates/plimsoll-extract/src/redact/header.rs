@@ -13,7 +13,7 @@ use super::scan::{
 use super::value;
 
 /// How many bytes of a value are examined to decide whether it is a secret.
-const JUDGED: usize = 256;
+const MAX_EXAMINED: usize = 256;
 
 /// Returns the start of a header's value: `Name: value`, `"Name": "value"`, `("Name", "value")`.
 pub(super) fn value_of(text: &[u8], name: usize) -> Option<usize> {
@@ -46,7 +46,7 @@ const SCHEMES: &[&str] = &[
 /// or a single value.
 pub(super) fn authorization(text: &[u8], hit: Range<usize>, found: &mut Vec<Secret>) {
     let Some(start) = value_of(text, hit.end) else { return };
-    let end = ALNUM.with(b"-").run_end_within(text, start, JUDGED);
+    let end = ALNUM.with(b"-").run_end_within(text, start, MAX_EXAMINED);
     let scheme = &text[start..end];
     let from = skip_spaces(text, end);
     if from == end || value::is_hash(scheme) {
@@ -78,7 +78,7 @@ fn add_credentials(
     least: usize,
     found: &mut Vec<Secret>,
 ) {
-    let judged = &text[from..CREDENTIALS.run_end_within(text, from, JUDGED)];
+    let judged = &text[from..CREDENTIALS.run_end_within(text, from, MAX_EXAMINED)];
     let is_secret = value::is_random(judged, least) || judged.split(is_colon).any(value::is_hash);
     let range = from..CREDENTIALS.run_end(text, from);
     add_if_secret(found, range, kind, is_secret && !value::is_placeholder(judged));
@@ -91,7 +91,7 @@ fn is_colon(byte: &u8) -> bool {
 /// Adds the credentials that start here, in a place for nothing else: a quoted word counts too.
 fn add_expected_credentials(text: &[u8], from: usize, kind: &'static str, found: &mut Vec<Secret>) {
     let end = CREDENTIALS.run_end(text, from);
-    let judged = &text[from..end.min(from + JUDGED)];
+    let judged = &text[from..end.min(from + MAX_EXAMINED)];
     let is_quoted = quote(text, end).is_some();
     let is_word = is_quoted && judged.len() >= 8 && !value::is_harmless(judged);
     let is_credential = |part: &[u8]| value::is_credential(part, 6);
@@ -148,7 +148,7 @@ const PUBLIC: &[&str] = &[
 
 /// Returns whether `name=value` starts here. The `=` padding of base64 has no value after it.
 fn is_parameter(text: &[u8], from: usize) -> bool {
-    let sign = URL64.run_end_within(text, from, JUDGED);
+    let sign = URL64.run_end_within(text, from, MAX_EXAMINED);
     let value = at(text, sign + 1);
     sign > from
         && at(text, sign) == b'='
@@ -167,7 +167,7 @@ fn add_parameters(text: &[u8], from: usize, found: &mut Vec<Secret>) {
         let given = parameter(text, sign + 1);
         let is_public =
             PUBLIC.iter().any(|public| text[name..sign].eq_ignore_ascii_case(public.as_bytes()));
-        let judged = &text[given.start..given.end.min(given.start + JUDGED)];
+        let judged = &text[given.start..given.end.min(given.start + MAX_EXAMINED)];
         let is_secret = !is_public && value::is_credential(judged, 6);
         let end = skip_quote(text, given.end);
         add_if_secret(found, given, "authorization", is_secret);
@@ -294,7 +294,7 @@ fn add_cookie_value(
     found: &mut Vec<Secret>,
 ) -> usize {
     let is_inside = |byte: u8| byte > b' ' && !b";,\"'`\\".contains(&byte);
-    let judged = end_while(&text[..text.len().min(from + JUDGED)], from, is_inside);
+    let judged = end_while(&text[..text.len().min(from + MAX_EXAMINED)], from, is_inside);
     let is_secret = is_cookie_secret(&text[name], &text[from..judged]);
     let end = if is_secret { end_while(text, judged, is_inside) } else { judged };
     add_if_secret(found, from..end, "cookie", is_secret);

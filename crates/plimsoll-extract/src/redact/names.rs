@@ -59,7 +59,7 @@ const QUALIFIERS: &[&str] = &[
 ];
 
 /// Words before `key` that make it a secret. Other keys name a row, a cache entry or a button.
-const KEYS: &[&str] = &[
+const SECRET_KEY_WORDS: &[&str] = &[
     "access",
     "account",
     "admin",
@@ -98,7 +98,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Words before `token` that make it harmless: a piece of text, a list position or a signal.
-const TOKENS: &[&str] = &[
+const HARMLESS_TOKEN_WORDS: &[&str] = &[
     "a",
     "any",
     "bos",
@@ -148,7 +148,7 @@ const TOKENS: &[&str] = &[
 ];
 
 /// Parts of names that identify the service, with the kind of its secret.
-const OWNERS: &[(&str, &str)] = &[
+const SERVICES: &[(&str, &str)] = &[
     ("aws", "aws-secret-key"),
     ("azure", "azure-key"),
     ("bitbucket", "bitbucket-secret"),
@@ -180,9 +180,10 @@ pub(super) fn class(name: &str) -> Option<SecretClass> {
     let word = words[counted].as_str();
     match word {
         "pwd" | "pass" | "passwd" | "passcode" | "passphrase" => Some(SecretClass::Password),
-        "key" => (KEYS.contains(&before) || is_extension(name) && !PLAIN_KEYS.contains(&before))
-            .then_some(SecretClass::Key),
-        "token" => (!TOKENS.contains(&before)).then_some(SecretClass::Token),
+        "key" => (SECRET_KEY_WORDS.contains(&before)
+            || is_extension(name) && !HARMLESS_HEADER_KEYS.contains(&before))
+        .then_some(SecretClass::Key),
+        "token" => (!HARMLESS_TOKEN_WORDS.contains(&before)).then_some(SecretClass::Token),
         "pat" => matches!(before, "github" | "gh" | "gitlab" | "devops" | "azure")
             .then_some(SecretClass::Token),
         "secret" | "secrets" | "credential" | "credentials" => Some(SecretClass::Secret),
@@ -203,11 +204,12 @@ fn is_extension(name: &str) -> bool {
 }
 
 /// Words before `key` in headers that are not secrets.
-const PLAIN_KEYS: &[&str] = &["cache", "idempotency", "partition", "routing", "surrogate"];
+const HARMLESS_HEADER_KEYS: &[&str] =
+    &["cache", "idempotency", "partition", "routing", "surrogate"];
 
 /// Classifies names written as one word: `PGPASSWORD`, `apikey`, `authtoken`.
 fn joined_class(word: &str) -> Option<SecretClass> {
-    let is_key = |word: &str| KEYS.iter().any(|key| word.ends_with(key));
+    let is_key = |word: &str| SECRET_KEY_WORDS.iter().any(|key| word.ends_with(key));
     let ends = [
         ("password", SecretClass::Password),
         ("passwort", SecretClass::Password),
@@ -226,7 +228,7 @@ fn joined_class(word: &str) -> Option<SecretClass> {
 /// Returns the kind of a name's secret: the service's if the name mentions one, otherwise the
 /// class.
 pub(super) fn kind(name: &str, class: SecretClass) -> &'static str {
-    let owner = OWNERS.iter().find(|(owner, _)| scan::position(name.as_bytes(), owner).is_some());
+    let owner = SERVICES.iter().find(|(owner, _)| scan::position(name.as_bytes(), owner).is_some());
     owner.map_or(class.kind(), |(_, kind)| kind)
 }
 
@@ -259,7 +261,7 @@ pub(super) fn name_around(text: &[u8], hit: Range<usize>) -> Option<Range<usize>
     let start = scan::skip_escape_letter(text, run).min(hit.start);
     let most = text.len().min(hit.end + LONGEST + 1);
     let end = URL64.run_end(&text[..most], hit.end);
-    let is_mark = text[..start].ends_with(super::MARK.as_bytes());
+    let is_mark = text[..start].ends_with(super::MARKER.as_bytes());
     (end - start <= LONGEST && !is_mark).then_some(start..end)
 }
 

@@ -51,7 +51,7 @@ impl Rule {
 
     const fn after(mut self, alphabet: Alphabet, least: usize, most: usize) -> Self {
         if let Finder::Token(_, shape) = &mut self.finder {
-            shape.before = Some(CharRun { alphabet, least, most });
+            shape.before = Some(CharRun { alphabet, min: least, max: most });
         }
         self.at_word()
     }
@@ -77,7 +77,7 @@ const fn command(keyword: &'static str) -> Rule {
 }
 
 const fn run(alphabet: Alphabet, least: usize, most: usize) -> TokenPart {
-    TokenPart::Run(CharRun { alphabet, least, most })
+    TokenPart::Run(CharRun { alphabet, min: least, max: most })
 }
 
 /// No upper limit, for tokens that may start anywhere: a run that is too long still starts with the

@@ -10,7 +10,7 @@ use super::{Secret, header, value};
 struct Flag {
     command: &'static str,
     option: &'static str,
-    given: ArgumentForm,
+    form: ArgumentForm,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ enum ArgumentForm {
     /// `-psecret`
     Attached,
     /// `-p secret`
-    Apart,
+    Separate,
     /// `-u user:secret`, `-uuser:secret`
     Login,
     /// `-a user:secret`, `-a token`
@@ -28,47 +28,47 @@ enum ArgumentForm {
 }
 
 const fn flag(command: &'static str, option: &'static str, given: ArgumentForm) -> Flag {
-    Flag { command, option, given }
+    Flag { command, option, form: given }
 }
 
 const FLAGS: &[Flag] = &[
     flag("mysql", "-p", ArgumentForm::Attached),
     flag("mariadb", "-p", ArgumentForm::Attached),
     flag("mycli", "-p", ArgumentForm::Attached),
-    flag("mycli", "-p", ArgumentForm::Apart),
-    flag("mycli", "--pass", ArgumentForm::Apart),
-    flag("mydumper", "-p", ArgumentForm::Apart),
-    flag("myloader", "-p", ArgumentForm::Apart),
-    flag("cypher-shell", "-p", ArgumentForm::Apart),
-    flag("beeline", "-p", ArgumentForm::Apart),
-    flag("mosquitto", "-P", ArgumentForm::Apart),
+    flag("mycli", "-p", ArgumentForm::Separate),
+    flag("mycli", "--pass", ArgumentForm::Separate),
+    flag("mydumper", "-p", ArgumentForm::Separate),
+    flag("myloader", "-p", ArgumentForm::Separate),
+    flag("cypher-shell", "-p", ArgumentForm::Separate),
+    flag("beeline", "-p", ArgumentForm::Separate),
+    flag("mosquitto", "-P", ArgumentForm::Separate),
     flag("sshpass", "-p", ArgumentForm::Attached),
-    flag("sshpass", "-p", ArgumentForm::Apart),
-    flag("redis-cli", "-a", ArgumentForm::Apart),
-    flag("redis-cli", "--pass", ArgumentForm::Apart),
-    flag("valkey-cli", "-a", ArgumentForm::Apart),
-    flag("valkey-cli", "--pass", ArgumentForm::Apart),
-    flag("iredis", "-a", ArgumentForm::Apart),
-    flag("docker login", "-p", ArgumentForm::Apart),
-    flag("podman login", "-p", ArgumentForm::Apart),
-    flag("az login", "-p", ArgumentForm::Apart),
-    flag("mongo", "-p", ArgumentForm::Apart),
+    flag("sshpass", "-p", ArgumentForm::Separate),
+    flag("redis-cli", "-a", ArgumentForm::Separate),
+    flag("redis-cli", "--pass", ArgumentForm::Separate),
+    flag("valkey-cli", "-a", ArgumentForm::Separate),
+    flag("valkey-cli", "--pass", ArgumentForm::Separate),
+    flag("iredis", "-a", ArgumentForm::Separate),
+    flag("docker login", "-p", ArgumentForm::Separate),
+    flag("podman login", "-p", ArgumentForm::Separate),
+    flag("az login", "-p", ArgumentForm::Separate),
+    flag("mongo", "-p", ArgumentForm::Separate),
     flag("mongo", "-p", ArgumentForm::Attached),
     flag("sqlcmd", "-P", ArgumentForm::Attached),
-    flag("sqlcmd", "-P", ArgumentForm::Apart),
+    flag("sqlcmd", "-P", ArgumentForm::Separate),
     flag("mssql-cli", "-P", ArgumentForm::Attached),
-    flag("mssql-cli", "-P", ArgumentForm::Apart),
-    flag("cqlsh", "-p", ArgumentForm::Apart),
-    flag("ldap", "-w", ArgumentForm::Apart),
+    flag("mssql-cli", "-P", ArgumentForm::Separate),
+    flag("cqlsh", "-p", ArgumentForm::Separate),
+    flag("ldap", "-w", ArgumentForm::Separate),
     flag("curl", "-u", ArgumentForm::Login),
     flag("curl", "--user", ArgumentForm::Login),
     flag("curl", "--proxy-user", ArgumentForm::Login),
     flag("curl", "-b", ArgumentForm::Cookies),
     flag("openssl", "pass", ArgumentForm::Login),
-    flag("openssl", "-k", ArgumentForm::Apart),
-    flag("openssl", "-K", ArgumentForm::Apart),
-    flag("twine", "-p", ArgumentForm::Apart),
-    flag("zip", "-P", ArgumentForm::Apart),
+    flag("openssl", "-k", ArgumentForm::Separate),
+    flag("openssl", "-K", ArgumentForm::Separate),
+    flag("twine", "-p", ArgumentForm::Separate),
+    flag("zip", "-P", ArgumentForm::Separate),
 ];
 
 /// Adds the passwords in the options after a command's name.
@@ -89,7 +89,7 @@ fn take_options<'f>(
 ) {
     for flag in flags {
         for option in options(text, line.clone(), flag) {
-            add_password(text, option, flag.given, found);
+            add_password(text, option, flag.form, found);
         }
     }
 }
@@ -302,7 +302,7 @@ fn end_of_option(text: &[u8], place: usize, flag: &Flag) -> Option<usize> {
     }
     let letters = end_while(text, place + 1, |byte| byte.is_ascii_alphabetic());
     let is_joined = matches!(
-        flag.given,
+        flag.form,
         ArgumentForm::Login | ArgumentForm::LoginOrToken | ArgumentForm::Cookies
     ) && matches!(option, [b'-', letter] if text[letters - 1] == *letter)
         && at(text, place) == b'-'
@@ -317,7 +317,7 @@ fn add_password(text: &[u8], option: usize, given: ArgumentForm, found: &mut Vec
     let is_apart = from > option;
     match given {
         ArgumentForm::Attached if is_apart => return,
-        ArgumentForm::Apart if !is_apart => return,
+        ArgumentForm::Separate if !is_apart => return,
         ArgumentForm::Cookies => {
             return header::add_cookies(text, scan::skip_quote(text, from), found);
         }

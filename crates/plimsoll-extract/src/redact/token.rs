@@ -19,8 +19,8 @@ pub(super) struct TokenShape {
 #[derive(Clone, Copy)]
 pub(super) struct CharRun {
     pub(super) alphabet: Alphabet,
-    pub(super) least: usize,
-    pub(super) most: usize,
+    pub(super) min: usize,
+    pub(super) max: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -63,9 +63,9 @@ impl TokenShape {
         let start = match self.before {
             None => keyword,
             Some(run) => {
-                let start = run.alphabet.run_start(text, keyword, run.most + 1);
+                let start = run.alphabet.run_start(text, keyword, run.max + 1);
                 let start = scan::skip_escape_letter(text, start);
-                (run.least..=run.most).contains(&keyword.saturating_sub(start)).then_some(start)?
+                (run.min..=run.max).contains(&keyword.saturating_sub(start)).then_some(start)?
             }
         };
         (self.edge == TokenStart::Any || scan::at_edge(text, start)).then_some(start)
@@ -85,9 +85,9 @@ impl TokenPart {
                 text[from..].starts_with(wanted.as_bytes()).then_some(from + wanted.len())
             }
             TokenPart::Run(run) => {
-                let most = text.len().min(from.saturating_add(run.most).saturating_add(1));
+                let most = text.len().min(from.saturating_add(run.max).saturating_add(1));
                 let end = run.alphabet.run_end(&text[..most], from);
-                (run.least..=run.most).contains(&(end - from)).then_some(end)
+                (run.min..=run.max).contains(&(end - from)).then_some(end)
             }
         }
     }

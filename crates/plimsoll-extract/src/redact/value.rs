@@ -7,7 +7,7 @@
 use super::scan::{self, ALNUM};
 
 /// Words used as placeholders or well-known defaults.
-const WORDS: &[&str] = &[
+const KNOWN_WORDS: &[&str] = &[
     "admin",
     "any",
     "apikey",
@@ -232,7 +232,8 @@ fn is_known_word(value: &[u8]) -> bool {
     let letters = value.trim_ascii_end();
     let end = letters.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1);
     let word = if letters.len() - end < 2 { &letters[..end] } else { letters };
-    WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())) || is_secret_name(word)
+    KNOWN_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+        || is_secret_name(word)
 }
 
 /// Returns whether a word is a name for a secret: `myPassword`, `test-token`.

@@ -76,12 +76,12 @@ fn signature(text: &[u8], word: Range<usize>, found: &mut Vec<Secret>) {
 }
 
 /// Characters of values in a query.
-const QUERIED: Alphabet = PERCENT.with(b".~");
+const QUERY_VALUE: Alphabet = PERCENT.with(b".~");
 
 /// Returns the part of a query value that is examined to decide whether it is a secret.
 fn query_value(text: &[u8], from: usize) -> &[u8] {
     const JUDGED: usize = 256;
-    &text[from..QUERIED.run_end_within(text, from, JUDGED)]
+    &text[from..QUERY_VALUE.run_end_within(text, from, JUDGED)]
 }
 
 /// Adds the whole value of a query parameter, unless it is a reference, a placeholder or a word.
@@ -93,7 +93,7 @@ fn add_query_value(
     found: &mut Vec<Secret>,
 ) {
     let is_secret = is_secret && !value::is_harmless(query_value(text, from));
-    add_if_secret(found, from..QUERIED.run_end(text, from), kind, is_secret);
+    add_if_secret(found, from..QUERY_VALUE.run_end(text, from), kind, is_secret);
 }
 
 /// Returns whether a name that starts here is in a URL query: after `?`, `&`, `#` or an escaped

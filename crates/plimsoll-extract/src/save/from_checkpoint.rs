@@ -41,7 +41,7 @@ fn items(body: &str, names: &[&str]) -> String {
 }
 
 fn has_content(line: &str) -> bool {
-    !line.is_empty() && line != work::NOTHING
+    !line.is_empty() && line != work::EMPTY_SECTION
 }
 
 #[cfg(test)]

@@ -34,8 +34,11 @@ pub fn render_fenced(save: &Save, age: u64) -> String {
     };
     let text: String = sections(save).into_iter().map(section).collect();
     let (environment, age) = (&save.what.environment, duration(age / 1000));
-    let origin =
-        format!("From save {} in {environment}, {age} old, by plimsoll: {}", save.id, work::DATA);
+    let origin = format!(
+        "From save {} in {environment}, {age} old, by plimsoll: {}",
+        save.id,
+        work::DATA_NOTICE
+    );
     work::fenced(&text, &origin)
 }
 

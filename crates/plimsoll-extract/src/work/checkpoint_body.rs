@@ -16,7 +16,7 @@ use super::{LEAST, Work, sanitize, unknown_status};
 use crate::checkpoint::{self, SECTIONS};
 
 /// Text of a section without content.
-pub const NOTHING: &str = "- none seen";
+pub const EMPTY_SECTION: &str = "- none seen";
 
 /// Maximum bytes per section, in section order. Their sum fits into a checkpoint.
 pub(super) const ROOM: [usize; SECTIONS.len()] =
@@ -42,7 +42,7 @@ pub fn body(work: &Work) -> String {
     for ((title, lines), room) in SECTIONS.into_iter().zip(sections).zip(ROOM) {
         let mut lines = fitting(lines.map(sanitize::sanitize_line), room);
         if lines.is_empty() {
-            lines.push(NOTHING.to_owned());
+            lines.push(EMPTY_SECTION.to_owned());
         }
         text += &format!("## {title}\n\n{}\n\n", lines.join("\n"));
     }
@@ -55,7 +55,7 @@ pub fn body(work: &Work) -> String {
 pub fn note_unreadable_transcript(body: &str, transcript: &str) -> String {
     let title = "## Active Issues\n\n";
     let why = format!("{title}- the transcript could not be read: {}", one_line(transcript, 400));
-    body.replacen(&format!("{title}{NOTHING}"), &why, 1)
+    body.replacen(&format!("{title}{EMPTY_SECTION}"), &why, 1)
 }
 
 /// Returns a fingerprint of a body that changes only when something happened that deserves a new

@@ -42,7 +42,7 @@ impl WorkFold {
     /// Reads the next record.
     pub fn read_record(&mut self, record: &WorkRecord<'_>) {
         self.begin(record);
-        for act in &record.acts {
+        for act in &record.events {
             self.act(act);
         }
         self.work.shrink();
@@ -77,16 +77,16 @@ impl WorkFold {
     fn act(&mut self, act: &WorkEvent<'_>) {
         let work = &mut self.work;
         match act {
-            WorkEvent::Asked(text) => work.asked(&sanitize(text)),
-            WorkEvent::Said(text) => work.said(&sanitize(text)),
-            WorkEvent::Called { call, tool } => {
+            WorkEvent::UserPrompt(text) => work.asked(&sanitize(text)),
+            WorkEvent::ModelText(text) => work.said(&sanitize(text)),
+            WorkEvent::ToolCall { call, tool } => {
                 let file = work.called(call, tool);
                 if let Some(text) = tool.written() {
                     let text = if self.is_skimmed() { "".into() } else { sanitize(&text) };
                     self.saw(&text, weight::BODY, file);
                 }
             }
-            WorkEvent::Returned { call, failed, said, changes, step } => {
+            WorkEvent::ToolResult { call, failed, said, changes, step } => {
                 let is_read = work.listens_to(call, *failed) || !self.is_skimmed();
                 let said = if is_read { said.text() } else { "".into() };
                 let text = &sanitize(&said);
@@ -94,13 +94,13 @@ impl WorkFold {
                 let file = self.work.returned(call, &result, step.as_deref());
                 self.saw(text, weight::RETURNED, file);
             }
-            WorkEvent::Dropped { call } => {
+            WorkEvent::CallDropped { call } => {
                 work.pending(call);
             }
-            WorkEvent::Answered { question, answer } => {
+            WorkEvent::QuestionAnswered { question, answer } => {
                 work.answered(&sanitize(question), &sanitize(answer))
             }
-            WorkEvent::Shown { step, text, state } => {
+            WorkEvent::StepShown { step, text, state } => {
                 work.plan.show(
                     &sanitize::sanitize_name(step),
                     &sanitize(text),
@@ -108,13 +108,13 @@ impl WorkFold {
                     work.table.here,
                 );
             }
-            WorkEvent::Planned(text) => work.plan.agree(&sanitize(text), work.table.here),
-            WorkEvent::Reported { task, text } => {
+            WorkEvent::PlanWritten(text) => work.plan.agree(&sanitize(text), work.table.here),
+            WorkEvent::SubagentReport { task, text } => {
                 let text = sanitize(text);
                 work.reported(&sanitize(task), &text);
                 self.saw(&text, weight::RETURNED, None);
             }
-            WorkEvent::Compacted => self.seen.start_window(),
+            WorkEvent::Compaction => self.seen.start_window(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A session of a run knows about earlier sessions only from restored text, which is not part of
 //! its own work. Without this merge, the third session would know nothing about the first.
 
-use super::checkpoint_body::{NOTHING, ROOM};
+use super::checkpoint_body::{EMPTY_SECTION, ROOM};
 use super::restore_checkpoint::path;
 use crate::checkpoint::{SECTIONS, changed_path, sections, strip_pointer};
 
@@ -24,7 +24,7 @@ pub fn inherit_from_previous(body: &str, before: &str) -> String {
                 told.push(line);
             }
         }
-        let nothing = if told.is_empty() { NOTHING } else { "" };
+        let nothing = if told.is_empty() { EMPTY_SECTION } else { "" };
         text += &format!("## {name}\n\n{}{nothing}\n\n", told.join("\n"));
     }
     text.truncate(text.trim_end().len());
@@ -34,7 +34,7 @@ pub fn inherit_from_previous(body: &str, before: &str) -> String {
 
 fn lines<'b>(body: &[(&str, &'b str)], name: &str) -> impl Iterator<Item = &'b str> {
     let text = body.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
-    text.lines().filter(|line| !line.is_empty() && *line != NOTHING)
+    text.lines().filter(|line| !line.is_empty() && *line != EMPTY_SECTION)
 }
 
 /// Returns whether a line of an earlier body is still valid.

@@ -63,15 +63,15 @@ mod tests {
     use crate::work::{ToolUse, WorkEvent, WorkFold, WorkRecord};
 
     fn work() -> Work {
-        let call = |call, tool| WorkEvent::Called { call, tool };
+        let call = |call, tool| WorkEvent::ToolCall { call, tool };
         let path = Cow::Borrowed("src/hull.rs");
         let acts = vec![
             call("1", ToolUse::Read { path, from: Some(3), lines: Some(4) }),
             call("2", ToolUse::Shell { command: "cargo nextest run -p hull".into() }),
-            WorkEvent::Asked("See #4711 about load_line().".into()),
+            WorkEvent::UserPrompt("See #4711 about load_line().".into()),
         ];
         let mut fold = WorkFold::default();
-        fold.read_record(&WorkRecord { acts, ..WorkRecord::default() });
+        fold.read_record(&WorkRecord { events: acts, ..WorkRecord::default() });
         fold.finish()
     }
 

@@ -42,13 +42,15 @@ use plimsoll_core::Millis;
 use plimsoll_core::entry::{EntryId, Place};
 use serde::{Deserialize, Serialize};
 
-pub use checkpoint_body::{NOTHING, body, fingerprint, note_unreadable_transcript};
+pub use checkpoint_body::{EMPTY_SECTION, body, fingerprint, note_unreadable_transcript};
 pub use fence::{HEADING, OFFER_HEADING, fenced};
 pub use fold::WorkFold;
 pub use inherit::inherit_from_previous;
 pub use missing_facts::missing_facts;
-pub use model_summary::{LONGEST_WORDS, ModelSummary};
-pub use origin::{COMES_AFTER, DATA, FileStatus, GOES_ON, RestoreOrigin, unknown_status};
+pub use model_summary::{MAX_SUMMARY_BYTES, ModelSummary};
+pub use origin::{
+    CONTINUES_WORK, DATA_NOTICE, FOLLOWS_WORK, FileStatus, RestoreOrigin, unknown_status,
+};
 pub use outcome::SessionOutcome;
 pub use pause_changes::render_pause_changes;
 pub use recall::{Fact, FactKind, Judgement, ModelInput, Recall, RecallCounts};

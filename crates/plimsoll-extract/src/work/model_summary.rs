@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint_body::NOTHING;
+use super::checkpoint_body::EMPTY_SECTION;
 use super::sanitize::sanitize;
 use super::sentences::one_line;
 use crate::checkpoint::sections;
@@ -17,7 +17,7 @@ pub struct ModelSummary {
 }
 
 /// Maximum size of the words in a body, in bytes.
-pub const LONGEST_WORDS: usize = 4_000;
+pub const MAX_SUMMARY_BYTES: usize = 4_000;
 
 const MOST_ITEMS: usize = 12;
 const LONGEST_ITEM: usize = 400;
@@ -71,7 +71,7 @@ impl ModelSummary {
         if self.is_empty() {
             return body;
         }
-        let mut text = String::with_capacity(body.len() + LONGEST_WORDS);
+        let mut text = String::with_capacity(body.len() + MAX_SUMMARY_BYTES);
         for (name, section) in sections(&body) {
             if !name.is_empty() {
                 text += &format!("## {name}\n");
@@ -81,7 +81,7 @@ impl ModelSummary {
                 own => {
                     let rest = section.trim_start_matches('\n').split_inclusive('\n');
                     text = text + "\n" + &own;
-                    text.extend(rest.filter(|line| line.trim_end() != NOTHING));
+                    text.extend(rest.filter(|line| line.trim_end() != EMPTY_SECTION));
                 }
             }
         }
@@ -120,7 +120,7 @@ impl ModelSummary {
     /// Applies the size limits. Each part has its own share, so that none displaces another.
     fn shortened(mut self) -> Self {
         for part in [SummaryPart::Why, SummaryPart::Decisions, SummaryPart::Steps] {
-            let mut room = LONGEST_WORDS / 3;
+            let mut room = MAX_SUMMARY_BYTES / 3;
             let items = std::mem::take(self.part(part)).into_iter();
             let short = items.map(|item| one_line(&item, LONGEST_ITEM));
             let fits = |item: &String| {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn later_checkpoints_have_the_words_and_for_a_while_what_comes_next() {
         let call = |command: &'static str| WorkRecord {
-            acts: vec![WorkEvent::Called {
+            events: vec![WorkEvent::ToolCall {
                 call: "1",
                 tool: ToolUse::Shell { command: command.into() },
             }],
@@ -252,7 +252,7 @@ mod tests {
             ModelSummary::parse(&format!("- log in with {secret}\n{long}## Next Steps\n{long}"));
         let text = words.add_to("## Why Changed\n\n## Next Steps\n".to_owned());
         assert!(!text.contains(&secret) && text.contains("[redacted:"), "{text}");
-        assert!(text.len() < LONGEST_WORDS && text.contains("- [ ] (model) word"), "{text}");
+        assert!(text.len() < MAX_SUMMARY_BYTES && text.contains("- [ ] (model) word"), "{text}");
     }
 
     #[test]

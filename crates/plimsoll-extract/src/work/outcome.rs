@@ -13,7 +13,7 @@ pub struct SessionOutcome {
     /// Commands that failed when last run, with their errors.
     pub errors: Vec<String>,
     /// Files and commands that the session looked at or ran.
-    pub looked_at: Vec<String>,
+    pub viewed: Vec<String>,
 }
 
 impl SessionOutcome {
@@ -25,11 +25,11 @@ impl SessionOutcome {
         let mut left = Self {
             changed: changed.collect(),
             errors: errors.collect(),
-            looked_at: seen.map(|line| strip_pointer(&line).to_owned()).collect(),
+            viewed: seen.map(|line| strip_pointer(&line).to_owned()).collect(),
         };
         left.changed.sort_unstable();
         left.errors.sort_unstable();
-        left.looked_at.sort_unstable();
+        left.viewed.sort_unstable();
         left
     }
 }

@@ -30,24 +30,24 @@ pub struct WorkRecord<'a> {
     pub folder: Option<Cow<'a, str>>,
     /// The checked-out branch.
     pub branch: Option<Cow<'a, str>>,
-    pub acts: Vec<WorkEvent<'a>>,
+    pub events: Vec<WorkEvent<'a>>,
 }
 
 /// One event in a record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkEvent<'a> {
     /// A prompt in the user's own words.
-    Asked(Cow<'a, str>),
+    UserPrompt(Cow<'a, str>),
     /// A text of the model.
-    Said(Cow<'a, str>),
+    ModelText(Cow<'a, str>),
     /// A tool call.
-    Called {
+    ToolCall {
         /// Id that the result refers to.
         call: &'a str,
         tool: ToolUse<'a>,
     },
     /// A tool result.
-    Returned {
+    ToolResult {
         call: &'a str,
         failed: bool,
         /// Output.
@@ -58,18 +58,18 @@ pub enum WorkEvent<'a> {
         step: Option<Cow<'a, str>>,
     },
     /// A call without a result: it was refused, or it runs in the background.
-    Dropped {
+    CallDropped {
         /// Id of the call.
         call: &'a str,
     },
     /// The user's answer to a question of the agent.
-    Answered {
+    QuestionAnswered {
         /// The agent's question.
         question: Cow<'a, str>,
         answer: Cow<'a, str>,
     },
     /// A step of a task list that the agent printed.
-    Shown {
+    StepShown {
         /// Name of the step.
         step: Cow<'a, str>,
         /// The task.
@@ -77,16 +77,16 @@ pub enum WorkEvent<'a> {
         state: StepState,
     },
     /// A plan that was written or approved.
-    Planned(Cow<'a, str>),
+    PlanWritten(Cow<'a, str>),
     /// The result of a background subagent.
-    Reported {
+    SubagentReport {
         /// The task in one line.
         task: Cow<'a, str>,
         /// The answer.
         text: Cow<'a, str>,
     },
     /// A summary replaced the conversation.
-    Compacted,
+    Compaction,
 }
 
 type OutputDecoder = fn(&[u8]) -> Cow<'_, str>;

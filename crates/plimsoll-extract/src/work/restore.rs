@@ -427,17 +427,17 @@ mod tests {
 
     fn work(acts: Vec<WorkEvent<'_>>) -> Work {
         let mut fold = WorkFold::default();
-        fold.read_record(&WorkRecord { acts, ..WorkRecord::default() });
+        fold.read_record(&WorkRecord { events: acts, ..WorkRecord::default() });
         fold.finish()
     }
 
     fn asked(texts: &[&'static str]) -> Work {
-        work(texts.iter().map(|text| WorkEvent::Asked((*text).into())).collect())
+        work(texts.iter().map(|text| WorkEvent::UserPrompt((*text).into())).collect())
     }
 
     fn typed(lines: &[&'static str]) -> Work {
         let tool = |line: &&'static str| ToolUse::Shell { command: (*line).into() };
-        work(lines.iter().map(|line| WorkEvent::Called { call: "1", tool: tool(line) }).collect())
+        work(lines.iter().map(|line| WorkEvent::ToolCall { call: "1", tool: tool(line) }).collect())
     }
 
     fn given(work: &Work, budget: usize) -> String {
@@ -489,7 +489,7 @@ mod tests {
         let symbols: Vec<String> = (0..60).map(|number| format!("some_symbol_{number}")).collect();
         let (path, text) = ("deep/src/cli/x.go".into(), symbols.join("\n").into());
         let tool = ToolUse::Write { path, text };
-        let text = given(&work(vec![WorkEvent::Called { call: "1", tool }]), 1_000);
+        let text = given(&work(vec![WorkEvent::ToolCall { call: "1", tool }]), 1_000);
         assert!(text.contains("\ndeep/src/cli/x.go: some_symbol"), "{text}");
         assert!(text.contains("\n…/cli/x.go: some_symbol"), "{text}");
     }

@@ -1,6 +1,6 @@
 //! Writes the restore of a checkpoint for a session that did not do the work itself.
 
-use super::checkpoint_body::NOTHING;
+use super::checkpoint_body::EMPTY_SECTION;
 use super::requests::is_reply;
 use super::restore::{AGAIN, LimitedText, room, share};
 use super::{FileStatus, RestoreOrigin};
@@ -78,7 +78,7 @@ impl<'a> Body<'a> {
     fn lines(&self, name: &str) -> impl Iterator<Item = &'a str> {
         let text = self.0.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
         let lines = text.lines().map(strip_pointer);
-        lines.filter(|line| !line.is_empty() && *line != NOTHING)
+        lines.filter(|line| !line.is_empty() && *line != EMPTY_SECTION)
     }
 
     /// Returns the items of a list, without their markers.

@@ -3,9 +3,9 @@ use super::*;
 fn returned(text: &str) -> Vec<String> {
     let (call, changes) = ("1", Vec::new());
     let said = ToolOutput::new(text.as_bytes(), String::from_utf8_lossy);
-    let act = WorkEvent::Returned { call, failed: false, said, changes, step: None };
+    let act = WorkEvent::ToolResult { call, failed: false, said, changes, step: None };
     let mut fold = WorkFold::default();
-    fold.read_record(&WorkRecord { acts: vec![act], ..WorkRecord::default() });
+    fold.read_record(&WorkRecord { events: vec![act], ..WorkRecord::default() });
     let work = fold.finish();
     let files = work.table.files.iter().map(|file| file.path.to_string());
     files.chain(work.table.names.iter().map(|name| name.text.to_string())).collect()
@@ -52,11 +52,15 @@ impl Session {
         let said = ToolOutput::new(said.as_bytes(), String::from_utf8_lossy);
         let changes = change.into_iter().collect();
         for act in [
-            WorkEvent::Called { call, tool },
-            WorkEvent::Returned { call, failed: self.failed, said, changes, step: None },
+            WorkEvent::ToolCall { call, tool },
+            WorkEvent::ToolResult { call, failed: self.failed, said, changes, step: None },
         ] {
             let folder = Some(self.folder.into());
-            self.fold.read_record(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
+            self.fold.read_record(&WorkRecord {
+                folder,
+                events: vec![act],
+                ..WorkRecord::default()
+            });
         }
         self
     }
@@ -286,8 +290,8 @@ fn a_pasted_log_is_not_in_the_users_words() {
         "Fix it, but do not hide it.\n\nERROR TypeError: it must not be null",
         "✘ [ERROR] never mind",
     ];
-    let acts = prompts.map(|prompt| WorkEvent::Asked(prompt.into())).to_vec();
-    fold.read_record(&WorkRecord { acts, ..WorkRecord::default() });
+    let acts = prompts.map(|prompt| WorkEvent::UserPrompt(prompt.into())).to_vec();
+    fold.read_record(&WorkRecord { events: acts, ..WorkRecord::default() });
     let work = fold.finish();
     let asked: Vec<&str> = work.asked.iter().map(|text| &**text).collect();
     let directives: Vec<&str> = work.directives.iter().map(|text| &**text).collect();

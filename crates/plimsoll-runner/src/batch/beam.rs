@@ -9,12 +9,12 @@ use super::fill::{SizeKey, best_fills};
 use super::pack::{Packing, PackingProblem};
 
 /// Bounds the beam width: number of states × number of pieces.
-const IN_MIND: usize = 16_000;
+const BEAM_CELLS: usize = 16_000;
 /// Number of fills to try for each batch.
-const WAYS: usize = 4;
+const FILLS_PER_BATCH: usize = 4;
 
 /// Search steps for each batch.
-const STEPS: u32 = 100;
+const FILL_STEPS: u32 = 100;
 
 /// A partial packing.
 #[derive(Clone)]
@@ -22,9 +22,9 @@ struct PartialPacking {
     /// Pieces whose dependencies are packed.
     ready: BTreeSet<SizeKey>,
     /// For each piece the number of dependencies that are not packed yet.
-    waits: Vec<u32>,
+    open_dependencies: Vec<u32>,
     /// Total size of the pieces that are not packed yet.
-    left: u128,
+    size_left: u128,
     /// The last batch, linked to the earlier ones.
     batches: Option<Rc<BatchList>>,
 }
@@ -37,10 +37,10 @@ struct BatchList {
 /// Packs from the first batch on.
 pub(super) fn pack(freight: &PackingProblem) -> Packing {
     let tails = freight.tails();
-    let width = (IN_MIND / freight.sizes.len().max(1)).clamp(8, 64);
+    let width = (BEAM_CELLS / freight.sizes.len().max(1)).clamp(8, 64);
     let mut states = vec![PartialPacking::new(freight)];
     loop {
-        if let Some(done) = states.iter().find(|state| state.left == 0) {
+        if let Some(done) = states.iter().find(|state| state.size_left == 0) {
             return done.packing();
         }
         let mut next: Vec<PartialPacking> =
@@ -54,17 +54,21 @@ pub(super) fn pack(freight: &PackingProblem) -> Packing {
 
 impl PartialPacking {
     fn new(freight: &PackingProblem) -> Self {
-        let waits: Vec<u32> = freight.before.iter().map(|before| before.len() as u32).collect();
-        let first = (0..waits.len()).filter(|piece| waits[*piece] == 0);
+        let open_dependencies: Vec<u32> =
+            freight.dependencies.iter().map(|before| before.len() as u32).collect();
+        let first = (0..open_dependencies.len()).filter(|piece| open_dependencies[*piece] == 0);
         let ready = first.map(|piece| (Reverse(freight.sizes[piece]), piece)).collect();
-        let left = freight.sizes.iter().map(|size| u128::from(*size)).sum();
-        Self { ready, waits, left, batches: None }
+        let size_left = freight.sizes.iter().map(|size| u128::from(*size)).sum();
+        Self { ready, open_dependencies, size_left, batches: None }
     }
 
     /// Returns a lower bound for the batches still needed, and the size still to pack.
     fn rank(&self, freight: &PackingProblem, tails: &[usize]) -> (u128, u128) {
         let longest = self.ready.iter().map(|(_, piece)| tails[*piece] as u128 + 1).max();
-        (self.left.div_ceil(u128::from(freight.room)).max(longest.unwrap_or(0)), self.left)
+        (
+            self.size_left.div_ceil(u128::from(freight.room)).max(longest.unwrap_or(0)),
+            self.size_left,
+        )
     }
 
     /// Returns this state extended by one more batch, filled in several ways.
@@ -76,7 +80,7 @@ impl PartialPacking {
         for first in firsts.into_iter().flatten() {
             let mut others = self.ready.clone();
             others.remove(first);
-            for fill in best_fills(&others, freight.room - first.0.0, WAYS, STEPS) {
+            for fill in best_fills(&others, freight.room - first.0.0, FILLS_PER_BATCH, FILL_STEPS) {
                 steps.push(self.with_batch(freight, std::iter::once(*first).chain(fill).collect()));
             }
         }
@@ -87,12 +91,12 @@ impl PartialPacking {
         let mut state = self.clone();
         for key in &keys {
             state.ready.remove(key);
-            state.left -= u128::from(key.0.0);
+            state.size_left -= u128::from(key.0.0);
         }
         let batch: Vec<usize> = keys.into_iter().map(|(_, piece)| piece).collect();
-        for behind in batch.iter().flat_map(|piece| &freight.behind[*piece]) {
-            state.waits[*behind] -= 1;
-            if state.waits[*behind] == 0 {
+        for behind in batch.iter().flat_map(|piece| &freight.dependents[*piece]) {
+            state.open_dependencies[*behind] -= 1;
+            if state.open_dependencies[*behind] == 0 {
                 state.ready.insert((Reverse(freight.sizes[*behind]), *behind));
             }
         }

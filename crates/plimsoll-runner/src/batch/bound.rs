@@ -19,12 +19,12 @@ pub(super) fn lower_bound(freight: &PackingProblem) -> usize {
 impl PackingProblem {
     /// Returns for each piece the minimum number of batches before it.
     pub(super) fn heads(&self) -> Vec<usize> {
-        heads(self.order.iter().copied(), &self.before, &self.sizes, self.room)
+        heads(self.order.iter().copied(), &self.dependencies, &self.sizes, self.room)
     }
 
     /// Returns for each piece the minimum number of batches after it.
     pub(super) fn tails(&self) -> Vec<usize> {
-        heads(self.order.iter().rev().copied(), &self.behind, &self.sizes, self.room)
+        heads(self.order.iter().rev().copied(), &self.dependents, &self.sizes, self.room)
     }
 }
 
@@ -73,13 +73,13 @@ impl BatchCount {
 }
 
 /// Maximum number of pieces to examine over all cuts.
-const LOOKED_AT: usize = 4_000_000;
+const MAX_EXAMINED: usize = 4_000_000;
 
 /// Bounds the batches by [`of_sizes`] of all pieces with at least a given head and tail.
 fn bound_by_large_pieces(freight: &PackingProblem, heads: &[usize], tails: &[usize]) -> usize {
     let mut by_size: Vec<usize> = (0..freight.sizes.len()).collect();
     by_size.sort_unstable_by_key(|piece| std::cmp::Reverse(freight.sizes[*piece]));
-    let most = (LOOKED_AT / by_size.len().max(1)).isqrt().clamp(8, 128);
+    let most = (MAX_EXAMINED / by_size.len().max(1)).isqrt().clamp(8, 128);
     let mut best = 0;
     for head in cuts(heads, most) {
         for tail in cuts(tails, most) {

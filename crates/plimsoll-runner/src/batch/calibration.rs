@@ -8,9 +8,9 @@ use plimsoll_core::plan::{Case, Kind};
 use super::Factors;
 
 /// Minimum number of cases of a kind.
-const ENOUGH: usize = 8;
+const MIN_CASES: usize = 8;
 /// One case in this many is held back for testing: the newest ones.
-const HELD_BACK: usize = 3;
+const HELD_BACK_ONE_IN: usize = 3;
 
 /// Results of learning from past work, by kind.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ pub struct KindCalibration {
     pub kind: Kind,
     pub cases: usize,
     /// `None` if there are too few cases.
-    pub trial: Option<FactorTest>,
+    pub test: Option<FactorTest>,
 }
 
 /// A factor and its test on cases that were not used to compute it.
@@ -36,9 +36,9 @@ pub struct FactorTest {
     /// Number of cases held back for the test.
     pub held_back: usize,
     /// Median factor by which the formula alone is wrong, in either direction.
-    pub formula_off: f64,
+    pub formula_error: f64,
     /// Median factor by which the corrected formula is wrong, in either direction.
-    pub calibrated_off: f64,
+    pub calibrated_error: f64,
 }
 
 impl Calibration {
@@ -47,8 +47,8 @@ impl Calibration {
         let fit = |kind| {
             let mut cases: Vec<Case> = cases.iter().copied().filter(|case| case.is(kind)).collect();
             cases.sort_by_key(|case| (case.at, case.predicted, case.measured));
-            let trial = (cases.len() >= ENOUGH).then(|| FactorTest::of(&cases)).flatten();
-            (!cases.is_empty()).then_some(KindCalibration { kind, cases: cases.len(), trial })
+            let trial = (cases.len() >= MIN_CASES).then(|| FactorTest::of(&cases)).flatten();
+            (!cases.is_empty()).then_some(KindCalibration { kind, cases: cases.len(), test: trial })
         };
         Self { kinds: Kind::ALL.into_iter().filter_map(fit).collect() }
     }
@@ -64,7 +64,7 @@ impl Calibration {
     /// Returns the factor of a kind; `None` if the formula is used unchanged.
     pub fn factor(&self, kind: Kind) -> Option<f64> {
         let fit = self.kinds.iter().find(|fit| fit.kind == kind)?;
-        fit.trial.filter(FactorTest::is_better).map(|trial| trial.factor)
+        fit.test.filter(FactorTest::is_better).map(|trial| trial.factor)
     }
 
     /// Returns the kinds whose factor is in use, with the factor.
@@ -76,28 +76,28 @@ impl Calibration {
 impl KindCalibration {
     /// Returns the number of further cases needed for a test.
     pub fn missing_cases(&self) -> usize {
-        ENOUGH.saturating_sub(self.cases)
+        MIN_CASES.saturating_sub(self.cases)
     }
 }
 
 impl FactorTest {
     /// Computes a factor from the older cases and tests it on the newer ones.
     fn of(cases: &[Case]) -> Option<Self> {
-        let (older, newer) = cases.split_at(cases.len() - cases.len() / HELD_BACK);
+        let (older, newer) = cases.split_at(cases.len() - cases.len() / HELD_BACK_ONE_IN);
         let factor = median(older.iter().map(Case::ratio))?;
         // Use the rounded factor that users see.
         let factor = (factor * 100.0).round().max(1.0) / 100.0;
         Some(Self {
             factor,
             held_back: newer.len(),
-            formula_off: median(newer.iter().map(|case| error_factor(case.ratio())))?,
-            calibrated_off: median(newer.iter().map(|case| error_factor(case.ratio() / factor)))?,
+            formula_error: median(newer.iter().map(|case| error_factor(case.ratio())))?,
+            calibrated_error: median(newer.iter().map(|case| error_factor(case.ratio() / factor)))?,
         })
     }
 
     /// Whether the factor estimates better than the formula.
     pub fn is_better(&self) -> bool {
-        self.calibrated_off < self.formula_off
+        self.calibrated_error < self.formula_error
     }
 }
 
@@ -137,9 +137,9 @@ mod tests {
     fn a_factor_is_used_where_it_is_nearer_on_cases_it_has_not_seen() {
         let history = cases(Kind::Fix, &[4_000, 5_000, 6_000, 5_000, 5_000, 4_000, 5_000, 4_000]);
         let calibration = Calibration::of(&history);
-        let trial = calibration.kinds[0].trial.unwrap();
+        let trial = calibration.kinds[0].test.unwrap();
         assert_eq!((trial.factor, trial.held_back), (5.0, 2));
-        assert_eq!((trial.formula_off, trial.calibrated_off), (4.5, 1.125));
+        assert_eq!((trial.formula_error, trial.calibrated_error), (4.5, 1.125));
         assert_eq!(calibration.factors().of(Kind::Fix), 5_000);
         assert_eq!(calibration.factors().of(Kind::Add), 1_000, "nothing is known of it");
         assert_eq!(calibration.factors_in_use().collect::<Vec<_>>(), [(Kind::Fix, 5.0)]);
@@ -149,7 +149,7 @@ mod tests {
     fn a_factor_that_newer_work_does_not_bear_out_is_not_used() {
         let history = cases(Kind::Fix, &[9_000, 9_000, 9_000, 9_000, 9_000, 9_000, 1_100, 900]);
         let calibration = Calibration::of(&history);
-        assert!(calibration.kinds[0].trial.is_some());
+        assert!(calibration.kinds[0].test.is_some());
         assert_eq!(calibration.factor(Kind::Fix), None);
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let mut history = cases(Kind::Refactor, &[5_000; 7]);
         history.extend(cases(Kind::Refactor, &[0; 5]));
         let calibration = Calibration::of(&history);
-        let fit = KindCalibration { kind: Kind::Refactor, cases: 7, trial: None };
+        let fit = KindCalibration { kind: Kind::Refactor, cases: 7, test: None };
         assert_eq!((fit.missing_cases(), calibration.kinds), (1, vec![fit]));
     }
 
@@ -178,8 +178,8 @@ mod tests {
             let calibration = Calibration::of(&history);
             for fit in &calibration.kinds {
                 let is_used = calibration.factor(fit.kind).is_some();
-                prop_assert_eq!(is_used, fit.trial.is_some_and(|it| it.calibrated_off < it.formula_off));
-                prop_assert!(fit.trial.is_none_or(|trial| trial.factor > 0.0 && fit.cases >= ENOUGH));
+                prop_assert_eq!(is_used, fit.test.is_some_and(|it| it.calibrated_error < it.formula_error));
+                prop_assert!(fit.test.is_none_or(|trial| trial.factor > 0.0 && fit.cases >= MIN_CASES));
             }
             history.reverse();
             prop_assert_eq!(Calibration::of(&history), calibration);

@@ -8,16 +8,16 @@ use plimsoll_core::plan::{Kind, sum};
 use super::Task;
 
 /// Assumed size of a file that cannot be measured.
-pub const UNKNOWN_FILE: Tokens = 2_000;
+pub const UNKNOWN_FILE_TOKENS: Tokens = 2_000;
 /// Assumed number of files if a task names none.
-const USUAL_FILES: u64 = 3;
+const DEFAULT_FILE_COUNT: u64 = 3;
 /// Characters of a description per token.
 const CHARS_PER_TOKEN: u64 = 4;
 
 #[derive(Clone, Debug, Default)]
 pub struct Estimator {
     /// Sizes of the project's files, keyed by the name as written in the tasks.
-    pub weights: HashMap<String, Tokens>,
+    pub file_tokens: HashMap<String, Tokens>,
     /// Corrections learned from past work.
     pub factors: Factors,
 }
@@ -78,7 +78,8 @@ impl Estimator {
 
     fn files_cost(&self, task: &Task, above: &[&Task]) -> Tokens {
         match files_to_work_on(task, above).is_empty() {
-            true => UNKNOWN_FILE.saturating_mul(task.estimated_files.unwrap_or(USUAL_FILES)),
+            true => UNKNOWN_FILE_TOKENS
+                .saturating_mul(task.estimated_files.unwrap_or(DEFAULT_FILE_COUNT)),
             false => sum(self.file_costs(task, above)),
         }
     }
@@ -110,12 +111,12 @@ impl Estimator {
         let files = files_to_work_on(task, above);
         let named = files.len() as u64;
         let unnamed = task.estimated_files.unwrap_or(0).saturating_sub(named);
-        let extra = unnamed.saturating_mul(UNKNOWN_FILE).div_ceil(named.max(1));
+        let extra = unnamed.saturating_mul(UNKNOWN_FILE_TOKENS).div_ceil(named.max(1));
         files.iter().map(|file| self.cost_of_file(file).saturating_add(extra)).collect()
     }
 
     fn cost_of_file(&self, file: &str) -> Tokens {
-        self.weights.get(file).copied().unwrap_or(UNKNOWN_FILE)
+        self.file_tokens.get(file).copied().unwrap_or(UNKNOWN_FILE_TOKENS)
     }
 }
 

@@ -34,13 +34,13 @@ impl CoChanges {
 type FileRelation = (u32, usize, usize);
 
 /// Further common commits make no difference.
-const MOST_COMMITS: u32 = 8;
+const MAX_COMMITS: u32 = 8;
 /// Strength of one common commit.
-const COMMIT: u32 = 4;
+const COMMIT_STRENGTH: u32 = 4;
 /// Strength of a common module.
-const MODULE: u32 = 12;
+const MODULE_STRENGTH: u32 = 12;
 /// Strength of a common folder.
-const FOLDER: u32 = 6;
+const FOLDER_STRENGTH: u32 = 6;
 
 /// Groups files so that each group fits and related files stay together.
 ///
@@ -116,24 +116,26 @@ fn relations(files: &[String], together: &CoChanges) -> Vec<FileRelation> {
         files.iter().enumerate().map(|(at, file)| (file.as_str(), at)).collect();
     for (one, other, count) in together.pairs() {
         if let (Some(one), Some(other)) = (places.get(one), places.get(other)) {
-            tie(*one, *other, COMMIT * count.min(MOST_COMMITS));
+            tie(*one, *other, COMMIT_STRENGTH * count.min(MAX_COMMITS));
         }
     }
     let order = indexes_by_path(files);
-    relate_neighbours(&order, |at| module(&files[at]), &mut |one, other| tie(one, other, MODULE));
+    relate_neighbours(&order, |at| module(&files[at]), &mut |one, other| {
+        tie(one, other, MODULE_STRENGTH)
+    });
     let folders =
         relate_neighbours(&order, |at| folder(&files[at]).to_owned(), &mut |one, other| {
-            tie(one, other, FOLDER);
+            tie(one, other, FOLDER_STRENGTH);
         });
     for at in &order {
         // `a/b.rs` is the head of the files in `a/b`.
         if let Some(within) = folders.get(stem(&files[*at])) {
-            tie(*at, *within, MODULE);
+            tie(*at, *within, MODULE_STRENGTH);
         }
     }
     order.windows(2).for_each(|pair| {
         let depth = common_folders(&files[pair[0]], &files[pair[1]]);
-        tie(pair[0], pair[1], depth.min(FOLDER - 1));
+        tie(pair[0], pair[1], depth.min(FOLDER_STRENGTH - 1));
     });
     let mut ties: Vec<FileRelation> = strength.into_iter().map(|((a, b), by)| (by, a, b)).collect();
     ties.sort_by_key(|(by, one, other)| (std::cmp::Reverse(*by), *one, *other));

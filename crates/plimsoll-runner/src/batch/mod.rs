@@ -26,13 +26,13 @@ use std::collections::HashMap;
 use plimsoll_core::Tokens;
 use plimsoll_core::plan::{Piece, Plan};
 
-pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE, files_to_work_on};
+pub use self::estimate::{Estimator, Factors, UNKNOWN_FILE_TOKENS, files_to_work_on};
 pub use self::file_groups::CoChanges;
 pub use self::pack::{Packing, PackingProblem};
 pub use self::plan_checkpoint::told;
 pub use self::prompt::{in_a_line, prompt};
 pub use self::room::Room;
-pub use self::split::TOO_LARGE;
+pub use self::split::TOO_LARGE_WARNING;
 pub use self::task::Task;
 pub use self::task_tree::PlanError;
 pub use self::workflow::{CHECKPOINT_PROMPT, Workflow, WorkflowEdge, WorkflowNode};
@@ -46,7 +46,7 @@ pub struct PlanningTerms {
     /// Room in each batch.
     pub available: Tokens,
     pub estimator: Estimator,
-    pub together: CoChanges,
+    pub co_changes: CoChanges,
 }
 
 /// A plan, and a lower bound for its number of batches.
@@ -94,7 +94,7 @@ fn pack(
     let sizes: Vec<Tokens> = pieces.iter().map(|piece| piece.tokens).collect();
     let freight = PackingProblem::new(&sizes, available, before).ok_or_else(|| PlanError {
         line: None,
-        what: "these tasks wait for one another".to_owned(),
+        message: "these tasks wait for one another".to_owned(),
     })?;
     let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
     let packing = freight.pack();

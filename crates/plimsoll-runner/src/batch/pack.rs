@@ -13,8 +13,8 @@ pub struct PackingProblem {
     /// Between 1 and `room`: a piece that does not fit takes a whole batch.
     pub(super) sizes: Vec<u64>,
     pub(super) room: u64,
-    pub(super) before: Vec<Vec<usize>>,
-    pub(super) behind: Vec<Vec<usize>>,
+    pub(super) dependencies: Vec<Vec<usize>>,
+    pub(super) dependents: Vec<Vec<usize>>,
     /// Topological order: each piece after its dependencies.
     pub(super) order: Vec<usize>,
 }
@@ -33,12 +33,12 @@ struct Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FillMode {
     /// With the next pieces that fit.
-    InTurn,
+    InOrder,
     /// With the next piece and the combination of others that fits best.
-    Tightly,
+    BestFit,
     /// With pieces that must come now for a total of this many batches, and the combination of
     /// others that fits best.
-    InTime(usize),
+    Deadline(usize),
 }
 
 impl PackingProblem {
@@ -49,7 +49,13 @@ impl PackingProblem {
         let sizes = sizes.iter().map(|size| (*size).clamp(1, room)).collect();
         let behind = dependents(&before);
         let order = topological_order(&before, &behind);
-        (order.len() == before.len()).then_some(Self { sizes, room, before, behind, order })
+        (order.len() == before.len()).then_some(Self {
+            sizes,
+            room,
+            dependencies: before,
+            dependents: behind,
+            order,
+        })
     }
 
     /// Returns a lower bound for the number of batches.
@@ -61,7 +67,7 @@ impl PackingProblem {
     pub fn pack(&self) -> Packing {
         let bound = self.bound();
         let in_order =
-            Strategy { classes: (0..self.sizes.len()).collect(), fill: FillMode::InTurn };
+            Strategy { classes: (0..self.sizes.len()).collect(), fill: FillMode::InOrder };
         let mut best = self.pack_with(&in_order);
         let (ahead, turned) = (Strategies::of(self, bound), self.reversed());
         let back = Strategies::of(&turned, bound);
@@ -75,7 +81,7 @@ impl PackingProblem {
                 best = fewer_batches(best, packing.into_iter().rev().collect());
             }
         }
-        if is_far_from_bound(best.len(), bound) && self.sizes.len() <= MOST_IN_MIND {
+        if is_far_from_bound(best.len(), bound) && self.sizes.len() <= MAX_BEAM_PIECES {
             let packings = [beam::pack(self), beam::pack(&turned).into_iter().rev().collect()];
             best = packings.into_iter().fold(best, fewer_batches);
         }
@@ -85,7 +91,7 @@ impl PackingProblem {
 
     /// Whether any piece has dependencies. Without any, packing backwards gives nothing new.
     fn has_dependencies(&self) -> bool {
-        self.before.iter().any(|before| !before.is_empty())
+        self.dependencies.iter().any(|before| !before.is_empty())
     }
 
     /// Returns the number of rounds. Long lists get fewer: each round takes longer, and chance
@@ -97,27 +103,27 @@ impl PackingProblem {
 
     /// Returns the reversed problem, in which dependencies point the other way.
     fn reversed(&self) -> Self {
-        let Self { sizes, room, before, behind, order } = self.clone();
+        let Self { sizes, room, dependencies: before, dependents: behind, order } = self.clone();
         let order = order.into_iter().rev().collect();
-        Self { sizes, room, before: behind, behind: before, order }
+        Self { sizes, room, dependencies: behind, dependents: before, order }
     }
 
     /// Packs with one strategy.
     fn pack_with(&self, way: &Strategy) -> Packing {
-        let mut waits: Vec<usize> = self.before.iter().map(Vec::len).collect();
+        let mut waits: Vec<usize> = self.dependencies.iter().map(Vec::len).collect();
         let mut ready = ReadyPieces::new(&self.sizes, &way.classes);
         let first = (0..self.sizes.len()).filter(|piece| waits[*piece] == 0);
         first.for_each(|piece| ready.insert(piece));
         let mut packing = Packing::new();
         while !ready.is_empty() {
             let batch = match way.fill {
-                FillMode::InTurn => ready.fill_in_order(self.room),
-                FillMode::Tightly => ready.fill_tightly(self.room),
-                FillMode::InTime(target) => {
+                FillMode::InOrder => ready.fill_in_order(self.room),
+                FillMode::BestFit => ready.fill_tightly(self.room),
+                FillMode::Deadline(target) => {
                     ready.fill_in_time(self.room, target.saturating_sub(packing.len() + 1))
                 }
             };
-            for behind in batch.iter().flat_map(|piece| &self.behind[*piece]) {
+            for behind in batch.iter().flat_map(|piece| &self.dependents[*piece]) {
                 waits[*behind] -= 1;
                 if waits[*behind] == 0 {
                     ready.insert(*behind);
@@ -130,7 +136,7 @@ impl PackingProblem {
 }
 
 /// Beam search would take too long on longer lists.
-const MOST_IN_MIND: usize = 1_000;
+const MAX_BEAM_PIECES: usize = 1_000;
 
 /// Whether a packing is far enough from the bound to justify a slower search.
 fn is_far_from_bound(batches: usize, bound: usize) -> bool {
@@ -147,26 +153,26 @@ struct Strategies {
     /// Minimum number of batches after each piece.
     tails: Vec<usize>,
     /// Total size of the longest chain that starts with each piece.
-    reach: Vec<u64>,
+    chain_size: Vec<u64>,
     target: usize,
 }
 
 impl Strategies {
     fn of(freight: &PackingProblem, target: usize) -> Self {
-        let mut reach = vec![0; freight.sizes.len()];
+        let mut chain_size = vec![0; freight.sizes.len()];
         for piece in freight.order.iter().rev() {
-            let behind = freight.behind[*piece].iter().map(|behind| reach[*behind]).max();
-            reach[*piece] = freight.sizes[*piece].saturating_add(behind.unwrap_or(0));
+            let behind = freight.dependents[*piece].iter().map(|behind| chain_size[*behind]).max();
+            chain_size[*piece] = freight.sizes[*piece].saturating_add(behind.unwrap_or(0));
         }
-        Self { tails: freight.tails(), reach, target }
+        Self { tails: freight.tails(), chain_size, target }
     }
 
     fn strategy(&self, round: u64) -> Strategy {
         let by_tail = || self.tails.iter().map(|tail| usize::MAX - tail).collect();
         match round {
-            0 => Strategy { classes: vec![0; self.tails.len()], fill: FillMode::InTurn },
-            1 => Strategy { classes: by_tail(), fill: FillMode::InTurn },
-            2 => Strategy { classes: by_tail(), fill: FillMode::InTime(self.target) },
+            0 => Strategy { classes: vec![0; self.tails.len()], fill: FillMode::InOrder },
+            1 => Strategy { classes: by_tail(), fill: FillMode::InOrder },
+            2 => Strategy { classes: by_tail(), fill: FillMode::Deadline(self.target) },
             _ => self.jittered(round),
         }
     }
@@ -181,8 +187,8 @@ impl Strategies {
             let factor = if round < 5 { 128 } else { 64 + chance % 128 };
             usize::MAX - (u128::from(*reach) * u128::from(factor) / 128) as usize
         };
-        let fill = if round.is_multiple_of(2) { FillMode::InTurn } else { FillMode::Tightly };
-        Strategy { classes: self.reach.iter().map(class).collect(), fill }
+        let fill = if round.is_multiple_of(2) { FillMode::InOrder } else { FillMode::BestFit };
+        Strategy { classes: self.chain_size.iter().map(class).collect(), fill }
     }
 }
 

@@ -3,12 +3,12 @@
 use plimsoll_core::plan::Piece;
 use plimsoll_extract::checkpoint::{SECTIONS, sections};
 use plimsoll_extract::redact::redact;
-use plimsoll_extract::work::NOTHING;
+use plimsoll_extract::work::EMPTY_SECTION;
 
 use super::in_a_line;
 
 /// Maximum number of tasks to list: the last ones done, and the next ones.
-const MOST: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Builds the body of a checkpoint from a session's checkpoint and the done and remaining pieces of
 /// the plan. The next steps come from the plan only, because those of the session are just the
@@ -27,11 +27,11 @@ pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
             _ => Vec::new(),
         };
         if name != "Next Steps" {
-            let own = section.lines().filter(|line| !line.is_empty() && *line != NOTHING);
+            let own = section.lines().filter(|line| !line.is_empty() && *line != EMPTY_SECTION);
             lines.extend(own.filter(|line| !is_of_plan(name, line)).map(str::to_owned));
         }
         if lines.is_empty() {
-            lines.push(NOTHING.to_owned());
+            lines.push(EMPTY_SECTION.to_owned());
         }
         text += &format!("## {name}\n\n{}\n\n", lines.join("\n"));
     }
@@ -41,27 +41,33 @@ pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
 }
 
 /// Prefix of lines about finished tasks.
-const DONE: &str = "- task ";
+const DONE_PREFIX: &str = "- task ";
 
 /// Whether a line repeats the plan, which is written anew. Requests in the session came from the
 /// plan, too.
 fn is_of_plan(section: &str, line: &str) -> bool {
     match section {
         "Task" => line.starts_with("> "),
-        "Why Changed" => line.starts_with(DONE) || line.starts_with("- asked for: "),
+        "Why Changed" => line.starts_with(DONE_PREFIX) || line.starts_with("- asked for: "),
         _ => false,
     }
 }
 
 fn done_lines(done: &[&Piece]) -> Vec<String> {
-    let last = &done[done.len().saturating_sub(MOST)..];
-    last.iter().rev().map(|piece| format!("{DONE}{} (done)", redacted_summary(piece))).collect()
+    let last = &done[done.len().saturating_sub(MAX_LISTED)..];
+    last.iter()
+        .rev()
+        .map(|piece| format!("{DONE_PREFIX}{} (done)", redacted_summary(piece)))
+        .collect()
 }
 
 fn open_lines(left: &[&Piece]) -> Vec<String> {
-    let more = left.len().saturating_sub(MOST);
-    let mut lines: Vec<String> =
-        left.iter().take(MOST).map(|piece| format!("- [ ] {}", redacted_summary(piece))).collect();
+    let more = left.len().saturating_sub(MAX_LISTED);
+    let mut lines: Vec<String> = left
+        .iter()
+        .take(MAX_LISTED)
+        .map(|piece| format!("- [ ] {}", redacted_summary(piece)))
+        .collect();
     if more > 0 {
         lines.push(format!("- [ ] {more} more"));
     }
@@ -74,7 +80,7 @@ fn file_lines(done: &[&Piece]) -> Vec<String> {
         let id = piece.id.clone();
         piece.files.clone().into_iter().map(move |file| (file, id.clone()))
     };
-    let files = done.iter().rev().flat_map(named).take(MOST * 2);
+    let files = done.iter().rev().flat_map(named).take(MAX_LISTED * 2);
     files
         .map(|(file, id)| redact(&format!("- [{file}] - a file of task `{id}`")).into_owned())
         .collect()
@@ -87,7 +93,7 @@ fn redacted_summary(piece: &Piece) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_extract::checkpoint::REQUIRED;
+    use plimsoll_extract::checkpoint::REQUIRED_SECTIONS;
 
     use super::*;
 
@@ -123,8 +129,8 @@ mod tests {
         let told = told("", &[&keel], &[]);
         assert!(!told.contains(token), "{told}");
         assert_eq!(section(&told, "What Changed"), "- [keel.rs] - a file of task `1`");
-        assert_eq!(section(&told, "Next Steps"), NOTHING);
-        assert!(REQUIRED.iter().all(|name| told.contains(&format!("## {name}\n"))));
+        assert_eq!(section(&told, "Next Steps"), EMPTY_SECTION);
+        assert!(REQUIRED_SECTIONS.iter().all(|name| told.contains(&format!("## {name}\n"))));
     }
 
     #[test]

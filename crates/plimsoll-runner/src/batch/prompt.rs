@@ -5,48 +5,49 @@ use std::collections::BTreeSet;
 use plimsoll_core::plan::Piece;
 
 /// Beginning of every prompt.
-const ORDERS: &str = "You carry out a part of a larger plan; other sessions carry out the rest. \
+const INTRODUCTION: &str = "You carry out a part of a larger plan; other sessions carry out the rest. \
     Do the tasks below and nothing else.";
 
 /// End of every prompt.
-const AT_THE_END: &str = "When they are done, end with one sentence for each that says what came of it. \
+const CLOSING: &str = "When they are done, end with one sentence for each that says what came of it. \
     If one of them cannot be done, say why, and do the others.";
 
 /// Note on a piece that is a part of a task.
-const OTHER_PARTS: &str = "Those of its parts that are not listed here are done by other sessions.";
+const OTHER_PARTS_NOTE: &str =
+    "Those of its parts that are not listed here are done by other sessions.";
 
 /// Note on the parent tasks of the pieces.
-const WHOLES: &str = "This is for you to know what the tasks above are for. \
+const PARENT_TASKS_NOTE: &str = "This is for you to know what the tasks above are for. \
     Of what follows do only what they ask for.";
 
 /// Maximum number of finished tasks to list; the newest are the most useful.
-const MOST_DONE: usize = 30;
+const MAX_DONE: usize = 30;
 /// Maximum length of each, in characters.
-const LONGEST_DONE: usize = 120;
+const MAX_DONE_CHARS: usize = 120;
 
 /// Builds the prompt for `pieces`. `done` lists the work of earlier sessions, oldest first.
 pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
-    let mut text = format!("{ORDERS}\n\n## Tasks\n\n");
+    let mut text = format!("{INTRODUCTION}\n\n## Tasks\n\n");
     for (place, piece) in pieces.iter().enumerate() {
         text += &describe_piece(place + 1, piece);
     }
     text += &describe_parent_tasks(pieces);
     if !done.is_empty() {
         text += "\n## Done already\n\n";
-        let left_out = done.len().saturating_sub(MOST_DONE);
+        let left_out = done.len().saturating_sub(MAX_DONE);
         if left_out > 0 {
             text += &format!("- {left_out} more\n");
         }
         text.extend(done[left_out..].iter().map(|piece| format!("- {}\n", in_a_line(piece))));
     }
-    text += &format!("\n{AT_THE_END}");
+    text += &format!("\n{CLOSING}");
     text
 }
 
 /// Returns a one-line summary of a piece: its name and the start of its description.
 pub fn in_a_line(piece: &Piece) -> String {
     let first = piece.description.lines().next().unwrap_or_default();
-    let mut short: String = first.chars().take(LONGEST_DONE).collect();
+    let mut short: String = first.chars().take(MAX_DONE_CHARS).collect();
     if short.len() < piece.description.trim_end().len() {
         short.push('…');
     }
@@ -58,7 +59,7 @@ fn describe_piece(number: usize, piece: &Piece) -> String {
     let mut text = format!("{number}. `{}`: {description}\n", piece.id);
     text += &describe_files("   ", &piece.files);
     if let Some(task) = &piece.of {
-        text += &format!("   This is a part of task `{task}`. {OTHER_PARTS}\n");
+        text += &format!("   This is a part of task `{task}`. {OTHER_PARTS_NOTE}\n");
     }
     text
 }
@@ -85,7 +86,7 @@ fn describe_parent_tasks(pieces: &[&Piece]) -> String {
     if text.is_empty() {
         text
     } else {
-        format!("\n## What they are parts of\n\n{WHOLES}\n\n{text}")
+        format!("\n## What they are parts of\n\n{PARENT_TASKS_NOTE}\n\n{text}")
     }
 }
 

@@ -20,10 +20,15 @@ pub(super) fn refit(
 ) -> Vec<Piece> {
     let mut names = BTreeSet::new();
     kept.iter().flatten().chain(&pieces).for_each(|piece| add_names(piece, &mut names));
-    let mut refit =
-        Refitter { available, together, names, fitted: Vec::new(), replaced: BTreeMap::new() };
+    let mut refit = Refitter {
+        available,
+        together,
+        names,
+        fitted: Vec::new(),
+        parts_of_divided: BTreeMap::new(),
+    };
     pieces.into_iter().for_each(|piece| drop(refit.fit(piece)));
-    let Refitter { mut fitted, replaced, .. } = refit;
+    let Refitter { mut fitted, parts_of_divided: replaced, .. } = refit;
     for piece in &mut fitted {
         let now = |id: String| replaced.get(&id).cloned().unwrap_or_else(|| vec![id]);
         let after = std::mem::take(&mut piece.after).into_iter().flat_map(now);
@@ -40,7 +45,7 @@ struct Refitter<'t> {
     names: BTreeSet<String>,
     fitted: Vec<Piece>,
     /// Names of divided pieces, with the names of their parts.
-    replaced: BTreeMap<String, Vec<String>>,
+    parts_of_divided: BTreeMap<String, Vec<String>>,
 }
 
 impl Refitter<'_> {
@@ -59,7 +64,7 @@ impl Refitter<'_> {
             return vec![id];
         }
         let ids: Vec<String> = parts.into_iter().flat_map(|part| self.fit(part)).collect();
-        self.replaced.insert(id, ids.clone());
+        self.parts_of_divided.insert(id, ids.clone());
         ids
     }
 

@@ -10,7 +10,7 @@ use super::task_tree::{self, PlanError, TaskDivision, TaskNode, TaskTree};
 use super::{PlanningTerms, Task, files_to_work_on};
 
 /// Warning on a piece that does not fit and cannot be split.
-pub const TOO_LARGE: &str = "Task may exceed context budget";
+pub const TOO_LARGE_WARNING: &str = "Task may exceed context budget";
 
 /// Pieces, with the indexes of the pieces that come before each.
 pub(super) struct OrderedPieces {
@@ -39,7 +39,7 @@ pub(super) fn split(tasks: &[Task], terms: &PlanningTerms) -> Result<OrderedPiec
         if apart.is_empty() {
             return Err(task_tree::cycle_error(&forest, &cut, &circle));
         }
-        splitter.apart.extend(apart);
+        splitter.divided.extend(apart);
     }
 }
 
@@ -49,7 +49,7 @@ struct Splitter<'f, 't> {
     /// Estimate of each task.
     tokens: Vec<Tokens>,
     /// Tasks to divide although they fit.
-    apart: BTreeSet<usize>,
+    divided: BTreeSet<usize>,
     /// Groups of files, for tasks that are split by files.
     groups: BTreeMap<usize, Vec<FileGroup>>,
 }
@@ -62,7 +62,7 @@ impl<'f, 't> Splitter<'f, 't> {
         };
         let tokens = (0..forest.nodes.len()).map(estimate).collect();
         let (apart, groups) = (BTreeSet::new(), BTreeMap::new());
-        let mut splitter = Self { forest, terms, tokens, apart, groups };
+        let mut splitter = Self { forest, terms, tokens, divided: apart, groups };
         splitter.groups =
             (0..forest.nodes.len()).filter_map(|at| splitter.file_groups(at)).collect();
         splitter
@@ -75,7 +75,7 @@ impl<'f, 't> Splitter<'f, 't> {
     fn divide(&self) -> TaskDivision {
         let is_single = |place: usize| {
             let is_whole = self.forest.nodes[place].task.whole || !self.forest.has_children(place);
-            is_whole || (self.fits(place) && !self.apart.contains(&place))
+            is_whole || (self.fits(place) && !self.divided.contains(&place))
         };
         TaskDivision::new(self.forest, &is_single, &|place| {
             self.groups.get(&place).map_or(1, Vec::len)
@@ -88,7 +88,7 @@ impl<'f, 't> Splitter<'f, 't> {
         if self.fits(place) || task.whole || self.forest.has_children(place) {
             return None;
         }
-        let PlanningTerms { available, estimator, together } = self.terms;
+        let PlanningTerms { available, estimator, co_changes: together } = self.terms;
         let above = parent_tasks(self.forest, place);
         let costs = estimator.file_costs(task, &above);
         let all = sum(costs.iter().copied());
@@ -211,7 +211,7 @@ fn describe_parents(above: &[&Task]) -> Vec<Above> {
 fn too_large_warning_of_task(task: &Task, above: &[&Task]) -> String {
     match super::estimate::inherited_from(task, above).filter(|_| task.tokens.is_none()) {
         Some(owner) => {
-            format!("{TOO_LARGE}: it names no files, so that those of `{}` count", owner.id)
+            format!("{TOO_LARGE_WARNING}: it names no files, so that those of `{}` count", owner.id)
         }
         None => too_large_warning(&task.files),
     }
@@ -220,8 +220,8 @@ fn too_large_warning_of_task(task: &Task, above: &[&Task]) -> String {
 /// Returns the warning for a piece with these files.
 pub(super) fn too_large_warning(files: &[String]) -> String {
     match files {
-        [file] => format!("{TOO_LARGE}: `{file}` alone is too large for it"),
-        _ => TOO_LARGE.to_owned(),
+        [file] => format!("{TOO_LARGE_WARNING}: `{file}` alone is too large for it"),
+        _ => TOO_LARGE_WARNING.to_owned(),
     }
 }
 

@@ -11,14 +11,14 @@ use super::{Task, pack};
 pub struct PlanError {
     /// Line of the task file; `None` if unknown.
     pub line: Option<u64>,
-    pub what: String,
+    pub message: String,
 }
 
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.what),
-            None => f.write_str(&self.what),
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
         }
     }
 }
@@ -26,8 +26,8 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl PlanError {
-    pub(super) fn of(task: &Task, what: String) -> Self {
-        Self { line: task.line, what }
+    pub(super) fn of(task: &Task, message: String) -> Self {
+        Self { line: task.line, message }
     }
 }
 
@@ -35,7 +35,7 @@ impl PlanError {
 pub(super) struct TaskTree<'t> {
     pub(super) nodes: Vec<TaskNode<'t>>,
     /// Index of each task in `nodes`; `None` if the task is done.
-    places: HashMap<&'t str, Option<usize>>,
+    index_by_id: HashMap<&'t str, Option<usize>>,
 }
 
 pub(super) struct TaskNode<'t> {
@@ -49,7 +49,7 @@ impl<'t> TaskTree<'t> {
     /// Builds the tree. Fails if a task has no description, a name occurs twice, or a dependency is
     /// unknown.
     pub(super) fn new(tasks: &'t [Task]) -> Result<Self, PlanError> {
-        let mut forest = Self { nodes: Vec::new(), places: HashMap::new() };
+        let mut forest = Self { nodes: Vec::new(), index_by_id: HashMap::new() };
         for task in tasks {
             forest.add(task, None, task.done)?;
         }
@@ -60,7 +60,7 @@ impl<'t> TaskTree<'t> {
     fn add(&mut self, task: &'t Task, parent: Option<usize>, done: bool) -> Result<(), PlanError> {
         check_description(task)?;
         let place = (!done).then_some(self.nodes.len());
-        if self.places.insert(&task.id, place).is_some() {
+        if self.index_by_id.insert(&task.id, place).is_some() {
             return Err(PlanError::of(task, format!("there are two tasks called `{}`", task.id)));
         }
         if !done {
@@ -87,7 +87,7 @@ impl<'t> TaskTree<'t> {
 
     /// Whether a task is called `name`, done or not.
     pub(super) fn is_known(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+        self.index_by_id.contains_key(name)
     }
 
     /// Whether a task has unfinished subtasks.
@@ -107,7 +107,7 @@ impl<'t> TaskTree<'t> {
     /// Returns the unfinished tasks that a task names in its own `after`.
     pub(super) fn dependencies(&self, place: usize) -> impl Iterator<Item = usize> {
         let after = &self.nodes[place].task.after;
-        after.iter().filter_map(|name| self.places.get(name.as_str()).copied().flatten())
+        after.iter().filter_map(|name| self.index_by_id.get(name.as_str()).copied().flatten())
     }
 
     /// Returns a task and all its ancestors, innermost first.
@@ -245,7 +245,7 @@ pub(super) fn cycle_error(
         [_] => format!("{} waits for itself", names[0]),
         _ => format!("these tasks wait for one another: {}", names.join(" before ")),
     };
-    PlanError { line: first.and_then(|task| task.line), what }
+    PlanError { line: first.and_then(|task| task.line), message: what }
 }
 
 /// Finds parts that wait for one another in a cycle. Each comes before the next, starting with the

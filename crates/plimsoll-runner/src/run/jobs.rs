@@ -8,7 +8,7 @@ use plimsoll_core::settings::SessionPer;
 use plimsoll_extract::redact::redact;
 
 /// Maximum length of a job's title, in characters.
-const LONGEST_TITLE: usize = 100;
+const MAX_TITLE_CHARS: usize = 100;
 
 /// Returns the jobs of the first batch with unfinished pieces; empty if no batch has any.
 ///
@@ -54,7 +54,7 @@ fn jobs_of_batch(run: &Run, at: usize, pieces: &[&Piece], per: SessionPer) -> Ve
 /// Returns the first line of the first piece's description, redacted and shortened.
 fn title(pieces: &[&Piece]) -> String {
     let first = pieces.first().map_or("", |piece| piece.description.lines().next().unwrap_or(""));
-    let short: String = redact(first).chars().take(LONGEST_TITLE).collect();
+    let short: String = redact(first).chars().take(MAX_TITLE_CHARS).collect();
     match pieces.len() {
         0 | 1 => short,
         more => format!("{short} (and {} more)", more - 1),

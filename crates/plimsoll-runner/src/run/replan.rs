@@ -10,7 +10,7 @@ use plimsoll_core::text::thousands;
 use crate::batch::{self, CoChanges};
 
 /// Replan if a batch takes more than 3/2 of its estimate.
-const FAR_MORE: (u128, u128) = (3, 2);
+const REPLAN_RATIO: (u128, u128) = (3, 2);
 
 /// Measured and estimated tokens.
 type MeasuredEstimated = (Tokens, Tokens);
@@ -78,7 +78,7 @@ fn underestimated_kinds(run: &Run, number: u32) -> BTreeMap<Kind, MeasuredEstima
             *sum = add(*sum, taken);
         }
     }
-    let (times, of) = FAR_MORE;
+    let (times, of) = REPLAN_RATIO;
     sums.retain(|_, (measured, estimated)| {
         u128::from(*measured) * of > u128::from(*estimated) * times
     });

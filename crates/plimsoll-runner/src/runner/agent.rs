@@ -8,12 +8,12 @@ use plimsoll_engine::install::{is_executable, on_path};
 use plimsoll_engine::world::World;
 
 /// Placeholder for the prompt in a command.
-const PROMPT: &str = "{prompt}";
+const PROMPT_PLACEHOLDER: &str = "{prompt}";
 /// Maximum length of a command-line argument, in bytes: Linux allows 128 KiB including the final
 /// zero.
-pub const LONGEST_WORD: usize = (128 << 10) - 1;
+pub const MAX_ARGUMENT_BYTES: usize = (128 << 10) - 1;
 /// Bytes that a checkpoint may add to a prompt.
-const LONGEST_CHECKPOINT: usize = 16 << 10;
+const MAX_CHECKPOINT_BYTES: usize = 16 << 10;
 
 /// An agent that can be started for one session after another.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ pub enum AgentCommandError {
     NotExecutable(String),
     /// The agent is known, but a run cannot use it with these options.
     #[error("{}{why}", option.map(|option| format!("`{option}`: ")).unwrap_or_default())]
-    NotConducted {
+    Unsupported {
         /// The conflicting option.
         option: Option<&'static str>,
         why: &'static str,
@@ -69,7 +69,7 @@ impl AgentCommand {
         match known {
             Some((agent, Ok(launch))) => Ok(Self { command, known: Some((agent, launch)) }),
             Some((_, Err(no))) => {
-                Err(AgentCommandError::NotConducted { option: no.option, why: no.why })
+                Err(AgentCommandError::Unsupported { option: no.option, why: no.why })
             }
             None => Ok(Self { command, known: None }),
         }
@@ -79,22 +79,22 @@ impl AgentCommand {
     /// it accepts stdin, and it is unknown or the prompt is too long for an argument.
     pub(super) fn reads_on_stdin(&self, prompt: &str) -> bool {
         let may_read = self.known.is_none_or(|(_, launch)| launch.reads_stdin);
-        let must_read = self.known.is_none() || prompt.len() > LONGEST_WORD;
+        let must_read = self.known.is_none() || prompt.len() > MAX_ARGUMENT_BYTES;
         must_read && may_read && !self.has_placeholder()
     }
 
     /// Whether the agent can be given this prompt. An unknown agent also needs room for a
     /// checkpoint, because no hook can restore one for it.
     pub fn accepts_prompt(&self, prompt: &str) -> bool {
-        let checkpoint = if self.known.is_some() { 0 } else { LONGEST_CHECKPOINT };
+        let checkpoint = if self.known.is_some() { 0 } else { MAX_CHECKPOINT_BYTES };
         let told = self.command_line(None, Some(prompt));
         let longest = told.iter().map(String::len).max().unwrap_or(0);
-        let fits = longest.max(prompt.len()) + checkpoint <= LONGEST_WORD;
+        let fits = longest.max(prompt.len()) + checkpoint <= MAX_ARGUMENT_BYTES;
         fits || self.reads_on_stdin(prompt)
     }
 
     fn has_placeholder(&self) -> bool {
-        self.command.iter().any(|word| word.contains(PROMPT))
+        self.command.iter().any(|word| word.contains(PROMPT_PLACEHOLDER))
     }
 
     pub fn command(&self) -> &[String] {
@@ -132,7 +132,7 @@ impl AgentCommand {
         let mut command = self.command.clone();
         let mut prompt = prompt.filter(|prompt| !self.reads_on_stdin(prompt));
         if let Some(text) = prompt.filter(|_| self.has_placeholder()) {
-            command.iter_mut().for_each(|word| *word = word.replace(PROMPT, text));
+            command.iter_mut().for_each(|word| *word = word.replace(PROMPT_PLACEHOLDER, text));
             prompt = None;
         }
         let launcher = self.known.and_then(|(agent, _)| agent.launcher());

@@ -11,7 +11,7 @@ use plimsoll_engine::resume;
 use plimsoll_engine::run_variables as variables;
 use plimsoll_engine::settings;
 use plimsoll_engine::world::now;
-use plimsoll_extract::work::{COMES_AFTER, GOES_ON};
+use plimsoll_extract::work::{CONTINUES_WORK, FOLLOWS_WORK};
 use uuid::Uuid;
 
 use super::lifecycle::{JobEnd, JobOrder, RunProgress, Runner};
@@ -32,7 +32,10 @@ impl Runner<'_> {
         loop {
             let (leg, mut running) = match self.open_session(job) {
                 Some((leg, process)) => {
-                    (self.stage.progress)(RunProgress::Found { job: &order.begun, leg: &leg });
+                    (self.context.progress)(RunProgress::SessionFound {
+                        job: &order.begun,
+                        leg: &leg,
+                    });
                     let running =
                         SessionProcess::find(&self.files.session_prefix(job, leg.leg), process);
                     (leg, running.context("could not look for the agent that was left")?)
@@ -41,7 +44,7 @@ impl Runner<'_> {
                     // Threads check the limits and start a session one after another.
                     let _turn = self.lock_starts();
                     match self.start_refusal(job) {
-                        Some(outcome) => return Ok(JobEnd::Rests(outcome)),
+                        Some(outcome) => return Ok(JobEnd::Paused(outcome)),
                         None => self.begin_session(order)?,
                     }
                 }
@@ -80,7 +83,7 @@ impl Runner<'_> {
     /// Returns why no further session of a job may be started; `None` if one may.
     fn start_refusal(&self, job: u32) -> Option<Outcome> {
         let run = self.state();
-        let interrupted = self.stage.halt.signal().map(|signal| Outcome::Interrupted { signal });
+        let interrupted = self.context.halt.signal().map(|signal| Outcome::Interrupted { signal });
         let broken = || run.breaker(job).open().map(|repeats| Outcome::Broken { repeats });
         let limit = || run.begun.limits.reached(&run.spent(now() as Millis));
         interrupted.or_else(broken).or_else(|| limit().map(|limit| Outcome::Limited { limit }))
@@ -89,7 +92,7 @@ impl Runner<'_> {
     /// Returns why running sessions must end (a signal or the time limit); `None` if they may
     /// continue.
     pub(super) fn stop_reason(&self) -> Option<Outcome> {
-        if let Some(signal) = self.stage.halt.signal() {
+        if let Some(signal) = self.context.halt.signal() {
             return Some(Outcome::Interrupted { signal });
         }
         let run = self.state();
@@ -106,7 +109,7 @@ impl Runner<'_> {
         }
         let begun = self.next_session(order);
         self.record(What::LegBegun(begun.clone()))?;
-        (self.stage.progress)(RunProgress::Begun { job: &order.begun, leg: &begun });
+        (self.context.progress)(RunProgress::SessionBegun { job: &order.begun, leg: &begun });
         let running = self.start_process(order, &begun).context("could not start the agent")?;
         if let Some(process) = running.process() {
             self.record(What::LegStarted { job: begun.job, leg: begun.leg, process })?;
@@ -143,10 +146,10 @@ impl Runner<'_> {
             command: &command,
             project: &self.project,
             variables: &variables,
-            leg: &self.files.session_prefix(*job, *leg),
-            input: &self.stdin_file(begun, prompt.as_deref())?,
-            out: &self.files.stdout(*job, *leg),
-            err: (self.stage.errors == StderrTarget::Kept).then_some(&*err),
+            prefix: &self.files.session_prefix(*job, *leg),
+            stdin: &self.stdin_file(begun, prompt.as_deref())?,
+            stdout: &self.files.stdout(*job, *leg),
+            stderr: (self.context.stderr == StderrTarget::File).then_some(&*err),
         })
     }
 
@@ -164,10 +167,10 @@ impl Runner<'_> {
         let prompt = order.prompt.clone()?;
         let restore = begun.restore.as_deref().filter(|_| begun.session.is_none());
         let agent = self.agent.checkpoint_agent();
-        let place = Place::of(self.stage.world, agent, self.project.clone());
+        let place = Place::of(self.context.world, agent, self.project.clone());
         let last = restore.and_then(|id| resume::named(&place, id, None).ok()?);
-        let budget = || settings::load(self.stage.world, agent, &self.project).settings.budget();
-        let what_now = if begun.restore == order.restore { COMES_AFTER } else { GOES_ON };
+        let budget = || settings::load(self.context.world, agent, &self.project).settings.budget();
+        let what_now = if begun.restore == order.restore { FOLLOWS_WORK } else { CONTINUES_WORK };
         Some(match last {
             Some(last) => format!("{prompt}\n\n{}\n\n{what_now}", last.text(budget())),
             None => prompt,
@@ -201,7 +204,7 @@ impl Runner<'_> {
             None => unknown_end(job, number, how),
         };
         self.record(What::LegEnded(end.clone()))?;
-        (self.stage.progress)(RunProgress::Ended(&end));
+        (self.context.progress)(RunProgress::SessionEnded(&end));
         self.job_end(end, halted)
     }
 
@@ -211,7 +214,7 @@ impl Runner<'_> {
         Ok(match how {
             Ending::Exited { code: 0 } => Some(self.close_job(&end)?),
             Ending::Exited { code } => Some(JobEnd::Failed { code, out }),
-            Ending::Stopped | Ending::Lost | Ending::Halted => halted.map(JobEnd::Rests),
+            Ending::Stopped | Ending::Lost | Ending::Halted => halted.map(JobEnd::Paused),
         })
     }
 
@@ -229,11 +232,11 @@ impl Runner<'_> {
     /// Returns the agent's session; `None` if the agent is unknown.
     pub(super) fn agent_session<'l>(&'l self, leg: &'l LegBegun) -> Option<AgentSession<'l>> {
         Some(AgentSession {
-            world: self.stage.world,
+            world: self.context.world,
             agent: self.agent.agent()?,
             project: &self.project,
             session: leg.session.as_ref()?,
-            given: leg.restore.as_deref(),
+            restored: leg.restore.as_deref(),
         })
     }
 }

@@ -34,7 +34,7 @@ impl Runner<'_> {
             return Ok(last);
         }
         let agent = self.agent.checkpoint_agent();
-        let place = Place::of(self.stage.world, agent, self.project.clone());
+        let place = Place::of(self.context.world, agent, self.project.clone());
         let own = read(&place, last.as_deref())?;
         let before = read(&place, run.last_checkpoint())?;
         let draft = Draft {

@@ -28,24 +28,24 @@ pub struct RunContext<'w> {
     /// Receives progress events.
     pub progress: &'w (dyn Fn(RunProgress<'_>) + Sync),
     /// Destination of the agents' stderr.
-    pub errors: StderrTarget,
+    pub stderr: StderrTarget,
 }
 
 /// Progress event of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum RunProgress<'a> {
     /// A session is being started.
-    Begun {
+    SessionBegun {
         job: &'a JobBegun,
         leg: &'a LegBegun,
     },
     /// A session of a previous runner is still open; the runner waits for it.
-    Found {
+    SessionFound {
         job: &'a JobBegun,
         leg: &'a LegBegun,
     },
     /// Sent at intervals during a session or a pause.
-    Passes,
+    Tick,
     /// Usage of a session's window.
     Load {
         job: u32,
@@ -54,8 +54,8 @@ pub enum RunProgress<'a> {
         window: Tokens,
     },
     /// Output of an agent that prints its progress.
-    Printed(&'a [u8]),
-    Ended(&'a LegEnd),
+    Output(&'a [u8]),
+    SessionEnded(&'a LegEnd),
 }
 
 /// A job to carry out, with its prompt and its starting point.
@@ -87,7 +87,7 @@ pub enum JobEnd {
         out: PathBuf,
     },
     /// Not done, and no further session may be started for now.
-    Rests(Outcome),
+    Paused(Outcome),
 }
 
 /// Why a run cannot be resumed.
@@ -117,14 +117,14 @@ pub fn agent_of(world: &World, run: &Run) -> Result<AgentCommand, ResumeError> {
 
 /// Carries out a run. It holds the run's lock, so there is only one per run.
 pub struct Runner<'w> {
-    pub(super) stage: RunContext<'w>,
+    pub(super) context: RunContext<'w>,
     pub(super) agent: AgentCommand,
     pub(super) project: PathBuf,
     pub(super) journal: Journal,
     pub(super) files: RunFiles,
     run: Mutex<Run>,
     /// Held while a session is started or a job is closed.
-    turn: Mutex<()>,
+    start_lock: Mutex<()>,
     _lock: File,
 }
 
@@ -182,7 +182,16 @@ impl<'w> Runner<'w> {
         let run = journal.fold()?;
         let project = PathBuf::from(&run.begun.project);
         let (run, turn) = (Mutex::new(run), Mutex::new(()));
-        Ok(Self { stage, agent, project, journal, files, run, turn, _lock: lock })
+        Ok(Self {
+            context: stage,
+            agent,
+            project,
+            journal,
+            files,
+            run,
+            start_lock: turn,
+            _lock: lock,
+        })
     }
 
     /// Returns the current state of the run.
@@ -218,7 +227,7 @@ impl<'w> Runner<'w> {
 
     /// Keeps other threads from starting sessions and closing jobs.
     pub(super) fn lock_starts(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.start_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, Run> {

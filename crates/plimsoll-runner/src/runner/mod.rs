@@ -19,7 +19,7 @@ mod session_result;
 mod stop_flag;
 mod wait;
 
-pub use agent::{AgentCommand, AgentCommandError, LONGEST_WORD};
+pub use agent::{AgentCommand, AgentCommandError, MAX_ARGUMENT_BYTES};
 pub use lifecycle::{JobEnd, JobOrder, ResumeError, RunContext, RunProgress, Runner, agent_of};
 pub use output::{OutputTail, output_files, output_tail};
 pub use plan::{JobNews, PlanOptions, default_pause};

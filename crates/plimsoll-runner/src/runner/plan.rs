@@ -34,7 +34,7 @@ pub struct PlanOptions<'m> {
 pub enum JobNews<'a> {
     Done(&'a JobBegun),
     /// A job failed and will be retried.
-    Waits {
+    Retrying {
         job: &'a JobBegun,
         code: i32,
         /// The last output of the agent.
@@ -79,7 +79,7 @@ impl Runner<'_> {
                 end => return Ok(end),
             }
             if let Some(outcome) = self.wait_before_retry(retry_pause(base, tried)) {
-                return Ok(JobEnd::Rests(outcome));
+                return Ok(JobEnd::Paused(outcome));
             }
             order.attempt += 1;
         }
@@ -171,7 +171,7 @@ impl Runner<'_> {
                     (manner.news)(JobNews::Done(job));
                     return Ok(None);
                 }
-                JobEnd::Rests(outcome) => return Ok(Some(outcome)),
+                JobEnd::Paused(outcome) => return Ok(Some(outcome)),
                 JobEnd::Failed { code, .. } => code,
             };
             tried += 1;
@@ -186,7 +186,7 @@ impl Runner<'_> {
                 return Ok(None);
             }
             let pause = retry_pause(manner.pause, tried);
-            (manner.news)(JobNews::Waits { job, code, words, pause });
+            (manner.news)(JobNews::Retrying { job, code, words, pause });
             if let Some(outcome) = self.wait_before_retry(pause) {
                 return Ok(Some(outcome));
             }
@@ -197,7 +197,7 @@ impl Runner<'_> {
     /// Returns the last output of the agent in a job's last session.
     fn output_tail(&self, job: u32) -> OutputTail {
         let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
-        let words = output_tail(&self.stage.world.paths, self.journal.run(), job, leg);
+        let words = output_tail(&self.context.world.paths, self.journal.run(), job, leg);
         words.unwrap_or_default()
     }
 
@@ -209,7 +209,7 @@ impl Runner<'_> {
             if let Some(outcome) = self.stop_reason() {
                 return Some(outcome);
             }
-            (self.stage.progress)(RunProgress::Passes);
+            (self.context.progress)(RunProgress::Tick);
             thread::sleep(STEP.min(until.saturating_duration_since(Instant::now())));
         }
         None

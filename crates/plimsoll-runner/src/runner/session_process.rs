@@ -20,9 +20,9 @@ use super::files::{claim_or_read_pid, read_exit_code, read_pid};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StderrTarget {
     /// The runner's own stderr.
-    Shown,
+    Inherit,
     /// A file beside its output.
-    Kept,
+    File,
 }
 
 /// Runs a command, and records its pid before and its exit code afterwards.
@@ -43,10 +43,10 @@ pub(super) struct ProcessParameters<'a> {
     pub(super) project: &'a Path,
     pub(super) variables: &'a [(&'static str, String)],
     /// Path prefix of its files.
-    pub(super) leg: &'a Path,
-    pub(super) input: &'a Path,
-    pub(super) out: &'a Path,
-    pub(super) err: Option<&'a Path>,
+    pub(super) prefix: &'a Path,
+    pub(super) stdin: &'a Path,
+    pub(super) stdout: &'a Path,
+    pub(super) stderr: Option<&'a Path>,
 }
 
 /// The process of a session.
@@ -64,17 +64,17 @@ impl SessionProcess {
     /// not end it.
     pub(super) fn start(start: &ProcessParameters<'_>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", SCRIPT]).arg(start.leg).args(start.command);
+        command.args(["-c", SCRIPT]).arg(start.prefix).args(start.command);
         for name in variables::ALL {
             command.env_remove(name);
         }
         command.current_dir(start.project).envs(start.variables.iter().cloned());
-        let input = match File::open(start.input) {
+        let input = match File::open(start.stdin) {
             Ok(input) => input.into(),
             Err(_) => Stdio::null(),
         };
-        command.stdin(input).stdout(paths::write_anew(start.out)?);
-        if let Some(err) = start.err {
+        command.stdin(input).stdout(paths::write_anew(start.stdout)?);
+        if let Some(err) = start.stderr {
             command.stderr(paths::write_anew(err)?);
         }
         command.process_group(0).spawn().map(Self::Own)
@@ -187,10 +187,10 @@ mod tests {
             command: &command,
             project: folder,
             variables: &[("LEG", "one".to_owned()), (variables::RUN, run().to_string())],
-            leg: &leg,
-            input: &folder.join("stdin"),
-            out: &out,
-            err: Some(&folder.join("1-1.err")),
+            prefix: &leg,
+            stdin: &folder.join("stdin"),
+            stdout: &out,
+            stderr: Some(&folder.join("1-1.err")),
         })
         .unwrap()
     }

@@ -29,7 +29,7 @@ pub(super) struct AgentSession<'a> {
     pub(super) project: &'a Path,
     pub(super) session: &'a SessionId,
     /// Checkpoint that the session continues from.
-    pub(super) given: Option<&'a str>,
+    pub(super) restored: Option<&'a str>,
 }
 
 /// Usage of a window.
@@ -101,7 +101,7 @@ impl AgentSession<'_> {
 
     /// Returns the body of the checkpoint that the session continues from.
     fn restored_body(&self, place: &Place) -> Option<String> {
-        Some(checkpoint::read_own(place, self.given?).ok()??.1)
+        Some(checkpoint::read_own(place, self.restored?).ok()??.1)
     }
 
     /// Returns the checkpoint of all the session's work; `None` if the model never answered.
@@ -122,7 +122,7 @@ impl AgentSession<'_> {
         {
             return Ok(Some(seal.id.clone()));
         }
-        let given = self.given.map(str::to_owned);
+        let given = self.restored.map(str::to_owned);
         let sealed = captured.seal(self.agent, place, Occasion::Batch, given);
         let sealed =
             sealed.with_context(|| format!("could not seal session `{}`", self.session))?;

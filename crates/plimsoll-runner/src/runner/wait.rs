@@ -15,11 +15,11 @@ use super::session_process::SessionProcess;
 use super::session_result::WindowUsage;
 
 /// Interval between checks whether the agent has ended.
-const STEP: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval between measurements of its window.
-const LOOK: Duration = Duration::from_secs(1);
+const MEASURE_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that an agent has to end before it is killed.
-const GRACE: Duration = Duration::from_secs(10);
+const KILL_AFTER: Duration = Duration::from_secs(10);
 
 impl Runner<'_> {
     /// Waits for the end of a session and reports progress. Returns why the session was ended;
@@ -37,21 +37,21 @@ impl Runner<'_> {
         );
         loop {
             let has_ended = running.has_ended().context("could not wait for the agent")?;
-            printed.pass_on(&|bytes| (self.stage.progress)(RunProgress::Printed(bytes)));
+            printed.pass_on(&|bytes| (self.context.progress)(RunProgress::Output(bytes)));
             if has_ended {
                 return Ok(ending.map(|(outcome, _)| outcome));
             }
             match &ending {
                 None => ending = self.stop_reason().map(|over| self.ask_to_end(running, over)),
-                Some((_, since)) if since.elapsed() > GRACE => running.signal(Signal::KILL),
+                Some((_, since)) if since.elapsed() > KILL_AFTER => running.signal(Signal::KILL),
                 Some(_) => {}
             }
-            (self.stage.progress)(RunProgress::Passes);
+            (self.context.progress)(RunProgress::Tick);
             if let Some(WindowUsage { used, window }) = window.measure_if_due(self, leg) {
                 let LegBegun { job, leg, .. } = *leg;
-                (self.stage.progress)(RunProgress::Load { job, leg, used, window });
+                (self.context.progress)(RunProgress::Load { job, leg, used, window });
             }
-            thread::sleep(STEP);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -70,16 +70,16 @@ impl Runner<'_> {
 #[derive(Default)]
 struct UsageMonitor {
     transcript: Option<PathBuf>,
-    looked: Option<Instant>,
+    measured_at: Option<Instant>,
 }
 
 impl UsageMonitor {
     /// Returns the usage of the window; `None` if it is not yet time to measure.
     fn measure_if_due(&mut self, conductor: &Runner<'_>, leg: &LegBegun) -> Option<WindowUsage> {
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+        if self.measured_at.is_some_and(|looked| looked.elapsed() < MEASURE_INTERVAL) {
             return None;
         }
-        self.looked = Some(Instant::now());
+        self.measured_at = Some(Instant::now());
         let looked = conductor.agent_session(leg)?;
         if self.transcript.is_none() {
             self.transcript = looked.transcript();

@@ -16,7 +16,7 @@ use crate::batch::{Estimator, Task, files_to_work_on};
 /// Sizes of files in tokens, and warnings about files that could not be measured.
 pub(super) struct FileSizes {
     /// Keyed by the file name as written in the task.
-    pub(super) weights: HashMap<String, Tokens>,
+    pub(super) sizes: HashMap<String, Tokens>,
     /// Sentences for the user.
     pub(super) warnings: Vec<String>,
 }
@@ -58,11 +58,11 @@ pub(super) fn measure_files(project: &Path, tasks: &[Task], model: &str) -> File
     });
     let fallback = plimsoll_agents::DEFAULT.profile().estimation.tokenizer;
     let tokenizer = models::tokenizer(Some(model), fallback);
-    let mut weighed = FileSizes { weights: HashMap::new(), warnings: Vec::new() };
+    let mut weighed = FileSizes { sizes: HashMap::new(), warnings: Vec::new() };
     let (mut missing, mut outside) = (Vec::new(), Vec::new());
     for name in names {
         match resolve_in_project(project, name).and_then(|path| file_tokens(&path, tokenizer)) {
-            Ok(tokens) => drop(weighed.weights.insert(name.to_owned(), tokens)),
+            Ok(tokens) => drop(weighed.sizes.insert(name.to_owned(), tokens)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => outside.push(name),
             Err(_) => missing.push(name),
         }
@@ -80,7 +80,7 @@ fn warning(names: &[&str], one: &str, many: &str) -> Option<String> {
     const NAMED: usize = 3;
     let first = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>();
     let more = if names.len() > NAMED { ", …" } else { "" };
-    let tokens = thousands(batch::UNKNOWN_FILE);
+    let tokens = thousands(batch::UNKNOWN_FILE_TOKENS);
     match names.len() {
         0 => None,
         1 => Some(format!("{} is {one} and counts as {tokens} tokens", first[0])),

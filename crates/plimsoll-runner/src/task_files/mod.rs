@@ -19,7 +19,7 @@ use self::file_sizes::FileSizes;
 pub use self::room::{SessionRoom, find_room};
 
 /// Maximum size of a task file.
-const LARGEST: u64 = 8 << 20;
+const MAX_TASK_FILE_BYTES: u64 = 8 << 20;
 
 /// Reads a task file, which may be a pipe.
 pub fn read_file(path: &Path) -> io::Result<String> {
@@ -32,9 +32,9 @@ pub fn read_file(path: &Path) -> io::Result<String> {
 /// Reads a task file from a reader such as stdin.
 pub fn read_text(from: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
-    from.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    from.take(MAX_TASK_FILE_BYTES + 1).read_to_end(&mut bytes)?;
     let invalid = |why| io::Error::new(io::ErrorKind::InvalidData, why);
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_TASK_FILE_BYTES {
         return Err(invalid("it is larger than 8 MiB"));
     }
     String::from_utf8(bytes).map_err(|_| invalid("it is not text in UTF-8"))
@@ -57,12 +57,12 @@ pub fn planning_terms(
     factors: Factors,
     model: Option<&str>,
 ) -> (PlanningTerms, Vec<String>) {
-    let FileSizes { weights, warnings } =
+    let FileSizes { sizes: weights, warnings } =
         file_sizes::measure_files(project, tasks, model.unwrap_or_default());
-    let estimator = Estimator { weights, factors };
+    let estimator = Estimator { file_tokens: weights, factors };
     let files = file_sizes::files_of_split_tasks(tasks, &estimator, available);
     let together = co_changes(project, &files);
-    (PlanningTerms { available, estimator, together }, warnings)
+    (PlanningTerms { available, estimator, co_changes: together }, warnings)
 }
 
 /// Returns which of these files change together, according to git. Empty without git; then only

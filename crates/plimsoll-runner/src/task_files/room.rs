@@ -24,7 +24,7 @@ pub struct SessionRoom {
 }
 
 /// Number of newest sessions that show how full a fresh session is.
-const SESSIONS: u32 = 5;
+const SAMPLED_SESSIONS: u32 = 5;
 
 /// Returns the room in `session`, else in a fresh session of the project.
 pub fn find_room(
@@ -38,7 +38,8 @@ pub fn find_room(
     match session {
         Some(measured) => in_session(&in_force, measured),
         None => {
-            let beginnings = store.and_then(|store| store.first_prompts(project, SESSIONS).ok());
+            let beginnings =
+                store.and_then(|store| store.first_prompts(project, SAMPLED_SESSIONS).ok());
             in_fresh_session(&in_force, &beginnings.unwrap_or_default())
         }
     }
@@ -50,7 +51,7 @@ fn in_session(in_force: &InForce, measured: &Measured) -> SessionRoom {
     match in_force.settings.batch.budget {
         None if window.source.is_guess() => {
             let room = Room::of_unknown_window(used as f64 / window.tokens.max(1) as f64);
-            SessionRoom { room, source: UNKNOWN, model }
+            SessionRoom { room, source: SOURCE_UNKNOWN, model }
         }
         budget => session_room(budget, window.tokens, used, measured.levels.restart, model),
     }
@@ -61,7 +62,7 @@ fn in_fresh_session(in_force: &InForce, beginnings: &[FirstPromptRow]) -> Sessio
     let Some(newest) = beginnings.first() else {
         let room =
             budget.map_or(Room::of_unknown_window(0.0), |budget| Room::new(budget, 0, budget));
-        let source = if budget.is_some() { SET } else { UNKNOWN };
+        let source = if budget.is_some() { SOURCE_SETTING } else { SOURCE_UNKNOWN };
         return SessionRoom { room, source, model: None };
     };
     let mut firsts: Vec<Tokens> = beginnings.iter().map(|row| row.first).collect();
@@ -73,15 +74,15 @@ fn in_fresh_session(in_force: &InForce, beginnings: &[FirstPromptRow]) -> Sessio
     let model = Some(newest.model.clone());
     match budget {
         None if window.source.is_guess() => {
-            SessionRoom { room: Room::of_unknown_window(0.0), source: UNKNOWN, model }
+            SessionRoom { room: Room::of_unknown_window(0.0), source: SOURCE_UNKNOWN, model }
         }
         budget => session_room(budget, window.tokens, first, levels.restart, model),
     }
 }
 
-const SET: &str = "batch.budget";
-const WINDOW: &str = "window";
-const UNKNOWN: &str = "window unknown";
+const SOURCE_SETTING: &str = "batch.budget";
+const SOURCE_WINDOW: &str = "window";
+const SOURCE_UNKNOWN: &str = "window unknown";
 
 fn session_room(
     budget: Option<Tokens>,
@@ -90,6 +91,6 @@ fn session_room(
     restart: Tokens,
     model: Option<String>,
 ) -> SessionRoom {
-    let source = if budget.is_some() { SET } else { WINDOW };
+    let source = if budget.is_some() { SOURCE_SETTING } else { SOURCE_WINDOW };
     SessionRoom { room: Room::new(budget.unwrap_or(window), reading, restart), source, model }
 }

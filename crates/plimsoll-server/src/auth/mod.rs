@@ -28,7 +28,7 @@ use crate::pages::STYLE;
 use crate::state::AppState;
 
 /// Time limit for a request, including the time to receive its body.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Authorizes a request, runs it, and records the outcome in the metrics and the log.
 pub(crate) async fn handle_request(
@@ -40,7 +40,7 @@ pub(crate) async fn handle_request(
     let method = request.method().clone();
     let path = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match authorize(&app, &request) {
-        Ok(()) => tokio::time::timeout(PATIENCE, next.run(request))
+        Ok(()) => tokio::time::timeout(REQUEST_TIMEOUT, next.run(request))
             .await
             .unwrap_or_else(|_| timed_out().into_response()),
         Err(problem) => problem.into_response(),

@@ -17,7 +17,7 @@ use super::Problem;
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// Maximum body size in bytes.
-pub(crate) const LARGEST: usize = 1 << 20;
+pub(crate) const MAX_BODY_BYTES: usize = 1 << 20;
 
 impl<S: Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
@@ -46,8 +46,8 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 async fn read(body: Body) -> Result<axum::body::Bytes, Problem> {
     // The error does not tell a body that is too large from one that was cut off.
-    to_bytes(body, LARGEST).await.map_err(|_| {
-        let error = format!("the body is larger than {LARGEST} bytes, or broke off");
+    to_bytes(body, MAX_BODY_BYTES).await.map_err(|_| {
+        let error = format!("the body is larger than {MAX_BODY_BYTES} bytes, or broke off");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error, "send less")
     })
 }
@@ -138,7 +138,7 @@ fn not_json(what: &str) -> Problem {
 }
 
 /// Largest accepted number of tokens.
-pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
+pub(crate) const MAX_TOKENS: u64 = 1_000_000_000;
 
 /// Number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
@@ -170,11 +170,11 @@ pub(crate) struct Count(#[serde(deserialize_with = "token_count")] pub(crate) u6
 pub(crate) struct Seconds(#[serde(deserialize_with = "seconds")] pub(crate) f64);
 
 fn token_count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    from.deserialize_u64(RangeVisitor(0..=MOST_TOKENS))
+    from.deserialize_u64(RangeVisitor(0..=MAX_TOKENS))
 }
 
 fn window_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    from.deserialize_u64(RangeVisitor(1..=MOST_TOKENS))
+    from.deserialize_u64(RangeVisitor(1..=MAX_TOKENS))
 }
 
 /// Deserializes a string and refuses a blank one.
@@ -192,7 +192,7 @@ pub(crate) fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error>
 
 fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let seconds = f64::deserialize(from)?;
-    let is_fit = (0.0..=MOST_TOKENS as f64).contains(&seconds);
+    let is_fit = (0.0..=MAX_TOKENS as f64).contains(&seconds);
     let expected = "a number of seconds from 0 to 1000000000";
     is_fit
         .then_some(seconds)
@@ -221,7 +221,7 @@ impl Visitor<'_> for RangeVisitor {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
-        match number.fract() == 0.0 && (0.0..=MOST_TOKENS as f64).contains(&number) {
+        match number.fract() == 0.0 && (0.0..=MAX_TOKENS as f64).contains(&number) {
             true => self.visit_u64(number as u64),
             false => Err(E::invalid_value(Unexpected::Float(number), &self)),
         }

@@ -18,7 +18,7 @@ use crate::state::AppState;
 /// Maximum number of concurrent listeners.
 const LISTENERS: i64 = 64;
 /// Interval of keep-alive messages on a silent stream.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Stream live readings, session changes and saves as server-sent events
 ///
@@ -43,7 +43,7 @@ pub(crate) async fn events(
         };
         Some((Ok(event), (news, over, place)))
     });
-    Ok(Sse::new(known.chain(stream)).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE)))
+    Ok(Sse::new(known.chain(stream)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL)))
 }
 
 fn event(news: &News) -> Event {

@@ -18,8 +18,8 @@ use super::session_saves::{SessionRef, fill_from_session};
 use crate::state::{App, AppState};
 
 /// Maximum and default number of saves in an answer.
-const MOST: u64 = 100;
-const USUAL: u64 = 10;
+const MAX_LIMIT: u64 = 100;
+const DEFAULT_LIMIT: u64 = 10;
 
 /// Session state to save.
 #[derive(Deserialize, ToSchema)]
@@ -191,7 +191,7 @@ struct Limit(#[serde(deserialize_with = "super::body::limit")] u64);
 
 impl Default for Limit {
     fn default() -> Self {
-        Self(USUAL)
+        Self(DEFAULT_LIMIT)
     }
 }
 
@@ -261,7 +261,7 @@ pub(crate) async fn sessions(
     params: Params,
 ) -> Result<Json<Saves>, Problem> {
     let environment = params.text("environment").map(parse_environment).transpose()?;
-    let limit = params.number("limit", 1..=MOST)?.unwrap_or(USUAL) as u32;
+    let limit = params.number("limit", 1..=MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT) as u32;
     let kinds = kinds_to_list(params.flag("all")? || params.flag("include_auto")?);
     let listed = move |app: &App, store: &mut Store| {
         ingest_saves(app, store)?;

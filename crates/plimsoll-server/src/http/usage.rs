@@ -14,7 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Problem;
-use super::body::{DEFAULT_WINDOW, MOST_TOKENS};
+use super::body::{DEFAULT_WINDOW, MAX_TOKENS};
 use super::params::Params;
 use super::problem::Problems;
 use crate::state::{App, AppState};
@@ -74,8 +74,8 @@ pub(crate) async fn usage(
     State(app): State<AppState>,
     params: Params,
 ) -> Result<Json<UsageView>, Problem> {
-    let used = params.number("used_tokens", 0..=MOST_TOKENS)?;
-    let max = params.number("max_tokens", 1..=MOST_TOKENS)?;
+    let used = params.number("used_tokens", 0..=MAX_TOKENS)?;
+    let max = params.number("max_tokens", 1..=MAX_TOKENS)?;
     let usage = match (used, params.text("session_id")) {
         (Some(used), None) => {
             let settings = app.settings();

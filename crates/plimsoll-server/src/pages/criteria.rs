@@ -15,7 +15,7 @@ use crate::http::Problem;
 use crate::state::{App, AppState};
 
 /// How long figures are shown before they are recomputed.
-const FRESH: Duration = Duration::from_secs(60);
+const MAX_AGE: Duration = Duration::from_secs(60);
 /// Time limit for scoring compactions.
 const PATIENCE: Duration = Duration::from_secs(2);
 const TITLE: &str = "Criteria";
@@ -34,7 +34,7 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
 /// Returns the last figures. The first caller waits for them; later updates are computed in the
 /// background.
 pub(crate) async fn current(app: &AppState) -> Option<Arc<Criteria>> {
-    let (known, is_due) = app.criteria.get(FRESH);
+    let (known, is_due) = app.criteria.get(MAX_AGE);
     if !is_due {
         return known;
     }

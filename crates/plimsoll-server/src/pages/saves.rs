@@ -16,7 +16,7 @@ use crate::http::{Params, Problem, ingest_saves, kinds_to_list};
 use crate::state::{App, AppState};
 
 /// Maximum number of saves on the page.
-pub(super) const MOST: u32 = 50;
+pub(super) const MAX_LISTED: u32 = 50;
 /// Length of an excerpt in bytes.
 const SNIPPET: usize = 240;
 
@@ -73,10 +73,10 @@ pub(super) fn parse_query(params: &Params) -> Result<SaveQuery, Problem> {
 fn find(app: &App, store: &mut Store, asked: &SaveQuery) -> Result<SaveResults, Problem> {
     ingest_saves(app, store)?;
     let environments = store.environments()?;
-    let searched = store.search_saves(&asked.query, &asked.search_filter(), MOST)?;
+    let searched = store.search_saves(&asked.query, &asked.search_filter(), MAX_LISTED)?;
     let (saves, by) = match searched {
         Some(found) => (found.saves, Some(found.matched_by)),
-        None => (store.saves_to_restore(&asked.list_filter(), MOST)?, None),
+        None => (store.saves_to_restore(&asked.list_filter(), MAX_LISTED)?, None),
     };
     let saves = saves.into_iter().map(|save| (save, None)).collect();
     let environments = environments.into_iter().map(|(name, count)| (name, Some(count))).collect();

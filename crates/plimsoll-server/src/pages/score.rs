@@ -31,9 +31,9 @@ struct ScoredCompaction {
 }
 
 /// How long a score is shown before it is recomputed.
-const FRESH: Duration = Duration::from_secs(300);
+const MAX_AGE: Duration = Duration::from_secs(300);
 /// Limits of one computation: time, and number of sessions.
-const PATIENCE: Duration = Duration::from_secs(60);
+const SCORE_TIMEOUT: Duration = Duration::from_secs(60);
 const MOST_SESSIONS: usize = 100;
 /// Number of compactions listed, and of lost names shown for each.
 const LISTED: usize = 50;
@@ -42,7 +42,7 @@ const TITLE: &str = "Score";
 
 /// Shows what compactions lost and kept.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
-    let (known, is_due) = app.score.get(FRESH);
+    let (known, is_due) = app.score.get(MAX_AGE);
     if is_due {
         let app = app.clone();
         tokio::spawn(async move {
@@ -58,7 +58,7 @@ pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
 
 /// Scores the newest sessions with compactions, as many as the time limit allows.
 fn judge(app: &App, store: &mut Store) -> Result<CompactionScores, Problem> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + SCORE_TIMEOUT;
     let found = sessions::find(&app.world).map_err(|it| app.internal_error(&it))?;
     let compacted = score::compacted(store, &found)?;
     let mut told = CompactionScores { of: compacted.len(), ..CompactionScores::default() };
@@ -156,7 +156,7 @@ fn compaction(site: &Site, it: &ScoredCompaction) -> Markup {
 }
 
 fn figures(name: Markup, tally: RecallCounts, has_summary: bool, lost: &[&str]) -> Markup {
-    let RecallCounts { needed, summary, restore, together } = tally;
+    let RecallCounts { needed, summary, restore, either: together } = tally;
     html! {
         tr {
             th scope="row" { (name) }
@@ -180,7 +180,7 @@ fn figures(name: Markup, tally: RecallCounts, has_summary: bool, lost: &[&str]) 
 /// Draws the needed facts as a bar: kept by the summary, added by the restore, lost.
 fn kept_bar(tally: RecallCounts) -> Markup {
     let part = |count: u64| count as f64 * 100.0 / tally.needed.max(1) as f64;
-    let (summary, together) = (part(tally.summary), part(tally.together));
+    let (summary, together) = (part(tally.summary), part(tally.either));
     let told = format!("summary {summary:.0} %, with the restore {together:.0} %");
     html! {
         @if tally.needed > 0 {

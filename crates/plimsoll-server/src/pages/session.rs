@@ -31,9 +31,9 @@ use crate::live::LiveReading;
 use crate::state::{App, AppState};
 
 /// Maximum number of listed checkpoints, saves and subagents.
-pub(super) const MOST: usize = 100;
+pub(super) const MAX_LISTED: usize = 100;
 /// Time limit for estimating what fills the window.
-const PATIENCE: Duration = Duration::from_millis(400);
+const FILL_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// The page's data.
 pub(super) struct SessionPage {
@@ -98,7 +98,7 @@ fn load(app: &App, store: &mut Store, id: &str) -> Result<SessionPage, Problem> 
     let points = store.series(&session, Millis::MIN)?;
     let mut checkpoints = store.checkpoints_of(&session)?;
     checkpoints.reverse();
-    checkpoints.truncate(MOST);
+    checkpoints.truncate(MAX_LISTED);
     let saves = store.saves_of_session(id)?;
     let run = store.run_of(&session)?;
     let is_live = app.live.windows().contains_key(&(id.to_owned(), None));
@@ -184,7 +184,7 @@ pub(super) fn from_team_rows(
 /// Estimates what fills the window, as far as the time limit allows.
 fn estimate_fill(found: &Found, standing: &SessionWindow) -> Option<Fill> {
     let (model, _) = models::of_variant(standing.model.as_deref().unwrap_or_default());
-    fill::fill(found.agent, &found.path, model, PATIENCE).ok()?
+    fill::fill(found.agent, &found.path, model, FILL_TIMEOUT).ok()?
 }
 
 /// Formats a folder with `~` for the home folder.
@@ -279,6 +279,6 @@ fn subagents(
             is_live: running.is_some(),
         });
     }
-    found.truncate(MOST);
+    found.truncate(MAX_LISTED);
     found
 }

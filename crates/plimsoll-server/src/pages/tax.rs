@@ -19,12 +19,12 @@ use crate::state::{App, AppState};
 pub(crate) type HookTax = Vec<Cost>;
 
 /// How long figures are shown before they are recomputed.
-const FRESH: Duration = Duration::from_secs(60);
+const MAX_AGE: Duration = Duration::from_secs(60);
 const TITLE: &str = "Hook tax";
 
 /// Shows the cost of every hook per call.
 pub(super) async fn page(State(app): State<AppState>, site: Site) -> Markup {
-    let (known, is_due) = app.tax.get(FRESH);
+    let (known, is_due) = app.tax.get(MAX_AGE);
     if is_due {
         let app = app.clone();
         tokio::spawn(async move {

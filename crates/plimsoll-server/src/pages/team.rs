@@ -24,7 +24,7 @@ use crate::state::AppState;
 /// Sessions per page.
 const PAGE: u64 = 50;
 /// Seconds until the browser reloads the list: there are no live events for other machines.
-const AGAIN: u32 = 10;
+const RELOAD_SECONDS: u32 = 10;
 
 /// Data of the list page.
 struct TeamPage {
@@ -46,7 +46,7 @@ pub(super) async fn sessions(
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
     let listed = list(&app, &params).await.map_err(PageError::of(&site))?;
-    Ok(reloading_page(&site, Tab::Team, "Team", AGAIN, &render_list(&site, &listed)))
+    Ok(reloading_page(&site, Tab::Team, "Team", RELOAD_SECONDS, &render_list(&site, &listed)))
 }
 
 async fn list(app: &AppState, params: &Params) -> Result<TeamPage, Problem> {
@@ -156,7 +156,7 @@ async fn load_session(app: &AppState, id: &str) -> Result<session::SessionPage, 
     let (known, points, checkpoints, saves) = tokio::try_join!(
         there.session(&id),
         there.series(&id),
-        there.checkpoints_of(&id, session::MOST as u32),
+        there.checkpoints_of(&id, session::MAX_LISTED as u32),
         there.saves_of_session(&id),
     )
     .map_err(|error| app.team_unavailable(&error))?;
@@ -229,10 +229,11 @@ pub(super) async fn saves(
 }
 
 async fn find(there: &TeamStore, asked: &SaveQuery) -> Result<SaveResults, TeamError> {
-    let searched = there.search_saves(&asked.query, &asked.search_filter(), saves::MOST).await?;
+    let searched =
+        there.search_saves(&asked.query, &asked.search_filter(), saves::MAX_LISTED).await?;
     let (found, by) = match searched {
         Some(found) => (found, Some(MatchKind::AllWords)),
-        None => (there.newest_saves(&asked.list_filter(), saves::MOST).await?, None),
+        None => (there.newest_saves(&asked.list_filter(), saves::MAX_LISTED).await?, None),
     };
     let saves = found.into_iter().map(|it| (it.value.clone(), Some(owner_label(&it)))).collect();
     let environments = there.environments().await?.into_iter().map(|name| (name, None)).collect();

@@ -13,7 +13,7 @@ use plimsoll_store::{Shipment, ShipmentFilter, Store};
 /// Rows per shipment: few enough to let other writers in between.
 const BATCH: u32 = 500;
 /// Time limit for waiting on other writers of the store.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An open connection to the team database.
 pub(super) struct TeamConnection {
@@ -27,7 +27,7 @@ pub(super) struct TeamConnection {
 
 /// Opens this machine's store.
 pub(super) fn open_store(world: &World) -> anyhow::Result<Store> {
-    Ok(Ingester::open(world, PATIENCE, None)?.store)
+    Ok(Ingester::open(world, STORE_TIMEOUT, None)?.store)
 }
 
 impl TeamConnection {

@@ -95,7 +95,7 @@ impl TeamConnection {
         let is_known = |claim: &WithOwner<PathClaim>| {
             let same = |known: &PathClaim| claim_key(known) == remote_claim_key(claim);
             let known = foreign.iter().find(|known| same(known));
-            known.is_some_and(|known| known.until.abs_diff(claim.value.until) < SAME)
+            known.is_some_and(|known| known.until.abs_diff(claim.value.until) < EXPIRY_TOLERANCE)
         };
         for claim in theirs.iter().filter(|claim| !is_known(claim)) {
             let left = Duration::from_millis(claim.value.until.saturating_sub(now).max(0) as u64);
@@ -127,7 +127,7 @@ impl TeamConnection {
 
 /// Splits the holder of a claim into name and host. `None` if the claim is held on this machine.
 pub(super) fn remote_holder(claim: &PathClaim) -> Option<(&str, &str)> {
-    claim.holder.rsplit_once(ELSEWHERE)
+    claim.holder.rsplit_once(HOST_SEPARATOR)
 }
 
 fn outgoing(message: &Message) -> Option<TeamMessage> {
@@ -141,18 +141,18 @@ fn outgoing(message: &Message) -> Option<TeamMessage> {
 
 /// Expiry times closer than this, in milliseconds, count as equal, because writing a claim takes
 /// time.
-const SAME: u64 = 5_000;
+const EXPIRY_TOLERANCE: u64 = 5_000;
 
 /// Separates holder and host. No name of a session or person contains it.
-const ELSEWHERE: &str = " on ";
+const HOST_SEPARATOR: &str = " on ";
 
 fn is_foreign(claim: &PathClaim) -> bool {
-    claim.holder.contains(ELSEWHERE)
+    claim.holder.contains(HOST_SEPARATOR)
 }
 
 /// Returns the local name of a holder on another machine.
 fn local_holder_name(claim: &WithOwner<PathClaim>) -> String {
-    format!("{}{ELSEWHERE}{}", claim.value.holder, claim.host)
+    format!("{}{HOST_SEPARATOR}{}", claim.value.holder, claim.host)
 }
 
 fn remote_claim_key(claim: &WithOwner<PathClaim>) -> String {

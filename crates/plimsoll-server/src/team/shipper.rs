@@ -26,11 +26,11 @@ const PERIOD: Duration = Duration::from_secs(2);
 const IDLE: Duration = Duration::from_secs(30);
 /// First and longest pause after a failure.
 const RETRY: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_RETRY: Duration = Duration::from_secs(60);
 /// Interval at which checkpoints and saves are ingested and this machine's entry is updated.
-const ROUND: Duration = Duration::from_secs(20);
+const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(20);
 /// Maximum number of recorded rows. Above it the store is scanned for changes instead.
-const MOST: u64 = 200_000;
+const MAX_OUTBOX_ROWS: u64 = 200_000;
 
 /// Handle of the thread.
 pub struct Shipper {
@@ -89,7 +89,7 @@ impl ShipperLoop<'_> {
                 }
                 Err(error) => {
                     self.record_failure(&error, &mut told);
-                    retry = (retry * 2).min(LONGEST);
+                    retry = (retry * 2).min(MAX_RETRY);
                     retry
                 }
             };
@@ -110,7 +110,7 @@ impl ShipperLoop<'_> {
         }
         let is_due = match &self.connection {
             Some((before, office, greeted)) if before == team && !office.database.is_closed() => {
-                greeted.elapsed() >= ROUND
+                greeted.elapsed() >= ANNOUNCE_INTERVAL
             }
             _ => {
                 let office = TeamConnection::open(self.world, team).await?;
@@ -139,7 +139,7 @@ impl ShipperLoop<'_> {
         if let Ok(store) = open_store(self.world) {
             // If the store is not writable, `say` below still reports the failure.
             let _ = store.set_shipping_error(Some(&why));
-            if store.replace_long_outbox(MOST).unwrap_or(false) {
+            if store.replace_long_outbox(MAX_OUTBOX_ROWS).unwrap_or(false) {
                 (self.say)(
                     "more than 200,000 rows wait for the team's database: they are not noted one by one any more, but looked for in the store when it is back",
                 );

@@ -50,7 +50,7 @@ impl Address {
             None => !config.get_hosts().iter().all(is_local),
         };
         config.ssl_mode(if is_encrypted { SslMode::Require } else { SslMode::Disable });
-        config.connect_timeout(super::CONNECT).application_name("plimsoll");
+        config.connect_timeout(super::CONNECT_TIMEOUT).application_name("plimsoll");
         Ok(Self { config, is_encrypted, root_certificates: root })
     }
 

@@ -29,7 +29,7 @@ const CHANNEL: &str = "plimsoll_board";
 
 /// The value of `until` for a claim that another machine ended. It is earlier than the end of any
 /// claim that was released or expired.
-const ENDED: Millis = 0;
+const ENDED_REMOTELY: Millis = 0;
 
 impl TeamStore {
     /// Subscribes to notifications of new messages.
@@ -100,7 +100,8 @@ impl TeamStore {
              SET holder = excluded.holder, since = excluded.since, until = excluded.until
              WHERE (known.holder <> excluded.holder OR known.until <> excluded.until)
                  AND (known.until <> $6 OR known.since <> excluded.since)";
-        let params: &[&(dyn ToSql + Sync)] = &[&machine, &paths, &holders, &since, &until, &ENDED];
+        let params: &[&(dyn ToSql + Sync)] =
+            &[&machine, &paths, &holders, &since, &until, &ENDED_REMOTELY];
         self.query_all(TASK, sql, params).await.map(drop)
     }
 
@@ -116,14 +117,15 @@ impl TeamStore {
         let sql = "UPDATE plimsoll.claims SET until = $5 FROM plimsoll.machines
              WHERE machines.machine = claims.machine AND claims.machine <> $1
                  AND path = $2 AND holder = $3 AND host = $4";
-        let params: &[&(dyn ToSql + Sync)] = &[&machine, &path_column(at), &holder, &host, &ENDED];
+        let params: &[&(dyn ToSql + Sync)] =
+            &[&machine, &path_column(at), &holder, &host, &ENDED_REMOTELY];
         self.query_all("end a claim in", sql, params).await.map(drop)
     }
 
     /// Returns the claims of a machine that other machines ended: path and start of each.
     pub async fn ended_claims(&self, machine: &str) -> Result<Vec<(PathBuf, Millis)>, TeamError> {
         let sql = "SELECT path, since FROM plimsoll.claims WHERE machine = $1 AND until = $2";
-        let rows = self.query_all("list the claims of", sql, &[&machine, &ENDED]).await?;
+        let rows = self.query_all("list the claims of", sql, &[&machine, &ENDED_REMOTELY]).await?;
         Ok(rows.iter().map(|row| (row.get::<_, &str>("path").into(), row.get("since"))).collect())
     }
 

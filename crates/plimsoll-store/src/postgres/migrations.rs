@@ -98,7 +98,7 @@ async fn migrate(
     let sql = "SELECT to_regclass('plimsoll.migrations') IS NOT NULL";
     let has_any: bool = transaction.query_one(sql, &[]).await?.get(0);
     if !has_any {
-        transaction.batch_execute(FIRST).await?;
+        transaction.batch_execute(CREATE_MIGRATIONS_TABLE).await?;
     }
     let sql = "SELECT coalesce(max(version), 0) FROM plimsoll.migrations";
     let from: i32 = transaction.query_one(sql, &[]).await?.get(0);
@@ -115,7 +115,7 @@ async fn migrate(
     Ok(MigrationResult { from, to: from.max(migrations.len() as i32) })
 }
 
-const FIRST: &str = "CREATE SCHEMA IF NOT EXISTS plimsoll;
+const CREATE_MIGRATIONS_TABLE: &str = "CREATE SCHEMA IF NOT EXISTS plimsoll;
      CREATE TABLE plimsoll.migrations (
          version integer PRIMARY KEY,
          needs integer NOT NULL,

@@ -9,7 +9,7 @@ use tokio_postgres::{Error, Transaction};
 use super::column::{
     count_column, optional_without_nul, path_column, subagent_column, without_nul,
 };
-use super::{ANSWER, TeamError, TeamStore};
+use super::{QUERY_TIMEOUT, TeamError, TeamStore};
 use crate::{CheckpointRow, CompactionRow, ReadingRow, SessionRow, Shipment};
 
 /// The machine that sends rows.
@@ -33,7 +33,7 @@ impl TeamStore {
         now: Millis,
     ) -> Result<(), TeamError> {
         const TASK: &str = "ship to";
-        let sent = timeout(ANSWER, async {
+        let sent = timeout(QUERY_TIMEOUT, async {
             let transaction = self.client.transaction().await?;
             put_machine(&transaction, machine, now).await?;
             put_rows(&transaction, machine, shipment).await?;

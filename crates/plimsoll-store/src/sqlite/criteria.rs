@@ -27,7 +27,7 @@ impl Store {
         longest_step: Millis,
     ) -> Result<Option<WorkPeriod>, StoreError> {
         self.connection
-            .prepare_cached(LONGEST)
+            .prepare_cached(LONGEST_WORK_PERIOD)
             .and_then(|mut sql| sql.query_row(params![since, longest_step], stretch).optional())
             .map_err(self.error_during("list the readings of"))
     }
@@ -101,7 +101,7 @@ const WARNED: &str = "(EXISTS (SELECT 1 FROM decisions
      OR EXISTS (SELECT 1 FROM seals
          WHERE seals.session = own.session AND seals.created BETWEEN own.since AND own.time))";
 
-const LONGEST: &str = "SELECT session, min(time) AS began, max(time) AS ended FROM (
+const LONGEST_WORK_PERIOD: &str = "SELECT session, min(time) AS began, max(time) AS ended FROM (
          SELECT session, turn, time,
              sum(is_new) OVER (PARTITION BY session, turn ORDER BY time) AS stretch
          FROM (

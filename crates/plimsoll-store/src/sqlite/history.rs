@@ -24,7 +24,7 @@ impl Store {
         let failed = self.error_during("read from");
         let (compactions, since): (u64, Option<Millis>) = self
             .connection
-            .prepare_cached(COMPACTED)
+            .prepare_cached(COMPACTION_COUNT)
             .and_then(|mut sql| {
                 sql.query_row(params![ColumnValue(session)], |row| {
                     Ok((get(row, "compactions")?, row.get(1)?))
@@ -87,7 +87,7 @@ impl Store {
         project: &Path,
         limit: u32,
     ) -> Result<Vec<FirstPromptRow>, StoreError> {
-        self.query_all(BEGINNINGS, params![ColumnValue(project), limit], beginning)
+        self.query_all(FIRST_PROMPTS, params![ColumnValue(project), limit], beginning)
             .map_err(self.error_during("list the sessions of"))
     }
 
@@ -101,7 +101,7 @@ impl Store {
     }
 }
 
-const COMPACTED: &str = "SELECT count(*) AS compactions, max(time) FROM compactions
+const COMPACTION_COUNT: &str = "SELECT count(*) AS compactions, max(time) FROM compactions
      WHERE session = ?1 AND subagent = ''";
 
 pub(super) const NEWEST_READINGS: &str = "SELECT time, prompt_tokens, turn FROM readings
@@ -128,7 +128,7 @@ const PEAKS: &str = "SELECT session, model, version, tokens,
          WHERE subagent = '' GROUP BY session)
      JOIN sessions USING (session)";
 
-const BEGINNINGS: &str = "SELECT model, version,
+const FIRST_PROMPTS: &str = "SELECT model, version,
          (SELECT prompt_tokens FROM readings AS own
              WHERE own.session = sessions.session AND subagent = ''
              ORDER BY time LIMIT 1) AS first,

@@ -11,9 +11,9 @@ use crate::{CurvePoint, CurvePointRow, StoreError};
 const MINUTE: Millis = 60_000;
 const DAY: Millis = 24 * 60 * MINUTE;
 /// Younger readings are all kept. Older ones are thinned to the fullest of each minute.
-const WHOLE: Millis = DAY;
+const KEEP_ALL_FOR: Millis = DAY;
 /// Beyond this age, only the fullest reading of each five minutes is kept.
-const BY_MINUTE: Millis = 7 * DAY;
+const KEEP_PER_MINUTE_FOR: Millis = 7 * DAY;
 
 impl Store {
     /// Returns the readings and compactions of a session since a time, oldest first.
@@ -35,12 +35,14 @@ impl Store {
     pub fn thin_readings(&self, now: Millis, most: u32) -> Result<usize, StoreError> {
         let failed = self.error_during("thin the readings of");
         let due: Vec<SessionId> = self
-            .query_all(DUE, params![now, WHOLE, BY_MINUTE, most], |row| get(row, "session"))
+            .query_all(DUE, params![now, KEEP_ALL_FOR, KEEP_PER_MINUTE_FOR, most], |row| {
+                get(row, "session")
+            })
             .map_err(&failed)?;
         let mut gone = 0;
         for session in due {
             let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
-            let (whole, by_minute) = (now - WHOLE, now - BY_MINUTE);
+            let (whole, by_minute) = (now - KEEP_ALL_FOR, now - KEEP_PER_MINUTE_FOR);
             gone += transaction
                 .prepare_cached(THIN)
                 .and_then(|mut sql| {

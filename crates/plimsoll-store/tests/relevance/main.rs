@@ -10,9 +10,9 @@ use plimsoll_store::{Batch, SaveFilter, SourceFile, Store, StoreError};
 const SAVES: &str = include_str!("saves.txt");
 const QUERIES: &str = include_str!("queries.txt");
 /// The number of results in which the intended save is looked for.
-const LOOKED_AT: u32 = 10;
-const LEAST_FIRST: f64 = 0.96;
-const LEAST_RANK: f64 = 0.97;
+const RESULT_LIMIT: u32 = 10;
+const MIN_HITS_AT_1: f64 = 0.96;
+const MIN_MRR: f64 = 0.97;
 
 fn lines(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let told = text.lines().filter(|line| !line.starts_with("# "));
@@ -44,7 +44,7 @@ fn store() -> Store {
 
 /// Returns the rank of the intended save, counted from 1. `None` if it was not found.
 fn rank_of(store: &Store, query: &str, meant: &str) -> Option<usize> {
-    let found = store.search_saves(query, &SaveFilter::default(), LOOKED_AT).unwrap()?;
+    let found = store.search_saves(query, &SaveFilter::default(), RESULT_LIMIT).unwrap()?;
     found.saves.iter().position(|save| save.id == meant).map(|at| at + 1)
 }
 
@@ -63,5 +63,5 @@ fn what_is_meant_comes_first() {
         }
     }
     println!("{count} queries: hits@1 {:.3}, MRR {:.3}", first / count, ranks / count);
-    assert!(first / count >= LEAST_FIRST && ranks / count >= LEAST_RANK);
+    assert!(first / count >= MIN_HITS_AT_1 && ranks / count >= MIN_MRR);
 }

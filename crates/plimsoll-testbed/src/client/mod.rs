@@ -13,13 +13,14 @@ pub use terminal::{Terminal, TerminalBuilder};
 pub use transcript::ClientTranscript;
 
 /// Client version that plimsoll targets.
-pub const CURRENT: &str = "2.1.325";
+pub const CURRENT_VERSION: &str = "2.1.325";
 
 /// Older version that most tests also run with.
-pub const OLD: &str = "2.1.197";
+pub const OLD_VERSION: &str = "2.1.197";
 
 /// Versions at which the client's hooks changed, oldest first and including the current one.
-pub const SUPPORTED: [&str; 6] = ["2.1.42", "2.1.90", "2.1.120", "2.1.140", OLD, CURRENT];
+pub const SUPPORTED_VERSIONS: [&str; 6] =
+    ["2.1.42", "2.1.90", "2.1.120", "2.1.140", OLD_VERSION, CURRENT_VERSION];
 
 /// An installed client.
 #[derive(Clone, Debug)]
@@ -31,12 +32,12 @@ pub struct Client {
 impl Client {
     /// Installs the client version that plimsoll targets.
     pub fn current() -> Self {
-        Self::install(CURRENT)
+        Self::install(CURRENT_VERSION)
     }
 
     /// Installs the older version that most tests also run with.
     pub fn old() -> Self {
-        Self::install(OLD)
+        Self::install(OLD_VERSION)
     }
 
     /// Installs any published version. npm downloads it once; later calls use the cache.

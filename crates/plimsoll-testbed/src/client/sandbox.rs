@@ -76,7 +76,7 @@ impl Sandbox {
             .env_clear()
             .envs(self.environment());
         let timeout = Duration::from_secs(240);
-        Prompt { sandbox: self, command, text: text.to_owned(), timeout, permitted: true }
+        Prompt { sandbox: self, command, text: text.to_owned(), timeout, skip_permissions: true }
     }
 
     /// Prepares a terminal of the given size, for interactive use of the client.
@@ -147,7 +147,7 @@ pub struct Prompt<'a> {
     command: Command,
     text: String,
     timeout: Duration,
-    permitted: bool,
+    skip_permissions: bool,
 }
 
 impl Prompt<'_> {
@@ -181,7 +181,7 @@ impl Prompt<'_> {
 
     /// Lets the client ask for permissions, which are never granted.
     pub fn ask_for_permissions(mut self) -> Self {
-        self.permitted = false;
+        self.skip_permissions = false;
         self
     }
 
@@ -197,7 +197,7 @@ impl Prompt<'_> {
             .expect("a folder for the client's output should be creatable");
         let file = |name| captured.path().join(name);
         let create = |name| File::create(file(name)).expect("an output file should be creatable");
-        if self.permitted {
+        if self.skip_permissions {
             self.command.arg("--dangerously-skip-permissions");
         }
         self.command.arg("--").arg(&self.text).stdin(Stdio::null());

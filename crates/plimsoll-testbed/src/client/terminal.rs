@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::sandbox::{KEY, Sandbox};
 
 /// How long the client may take to show something it always shows.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A terminal in which the client has not been started yet.
 #[must_use = "a terminal does nothing until it is started"]
@@ -57,7 +57,7 @@ impl<'a> TerminalBuilder<'a> {
         };
         assert!(!terminal.socket.exists(), "a sandbox has room for one terminal");
         terminal.server = Some(terminal.open(&self));
-        terminal.wait_for(is_waiting, PATIENCE);
+        terminal.wait_for(is_waiting, TIMEOUT);
         terminal
     }
 }
@@ -101,7 +101,7 @@ impl Terminal<'_> {
         self.tmux(&["send-keys", "-l", "--", text]);
         self.wait_for(
             |screen| without_whitespace(input(screen)).contains(&without_whitespace(text)),
-            PATIENCE,
+            TIMEOUT,
         );
         self.press("Enter");
     }
@@ -140,7 +140,7 @@ impl Terminal<'_> {
     /// Ends the client with `/exit` and waits until it has stopped.
     pub fn exit(self) {
         self.type_line("/exit");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.has_ended() {
             assert!(Instant::now() < deadline, "the client does not end:\n{}", self.screen());
             thread::sleep(Duration::from_millis(20));

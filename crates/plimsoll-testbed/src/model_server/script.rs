@@ -19,7 +19,7 @@ type Rule = Box<dyn FnMut(&ModelRequest) -> Option<ModelAnswer> + Send>;
 pub const UNSCRIPTED: &str = "The script has no answer to this request.";
 
 /// Answer to requests for the client's own use. To a prompt hook it means "go ahead".
-const ASSENT: &str = r#"{"ok": true}"#;
+const SIDE_ANSWER: &str = r#"{"ok": true}"#;
 
 impl Script {
     pub fn new() -> Self {
@@ -79,7 +79,7 @@ impl Script {
 
     pub(super) fn answer(&mut self, request: &ModelRequest) -> ModelAnswer {
         if request.kind == RequestKind::Side {
-            return ModelAnswer::text(ASSENT);
+            return ModelAnswer::text(SIDE_ANSWER);
         }
         let scripted = self.rules.iter_mut().find_map(|rule| rule(request));
         scripted.unwrap_or_else(|| match request.kind {

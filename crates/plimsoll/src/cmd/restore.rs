@@ -70,7 +70,7 @@ fn read(ui: &Ui, transcript: &Path, budget: usize) -> anyhow::Result<String> {
     let left =
         work::scan_left_branch(agent, &file)?.context("no line of it is one of a conversation")?;
     ui.warn("this session was rewound to its start; this is the branch that was left");
-    Ok(restore::text_from(&RestoreOrigin::LeftBranch, &project, &left.work, budget))
+    Ok(restore::text_from(&RestoreOrigin::AbandonedBranch, &project, &left.work, budget))
 }
 
 /// The text of a checkpoint. A session that asks for it goes on from there.

@@ -63,7 +63,8 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
     let halt = StopFlag::default();
     let shown = Shown::new(ui);
     let progress = |progress: runner::RunProgress<'_>| shown.take(progress);
-    let stage = RunContext { world, halt: &halt, progress: &progress, errors: StderrTarget::Shown };
+    let stage =
+        RunContext { world, halt: &halt, progress: &progress, stderr: StderrTarget::Inherit };
     let limits = limits(&args);
     let conductor = match &args.resume {
         Some(name) => take_up(stage, ui, &find(world, Sort::Task, name)?, limits, None)?,
@@ -255,7 +256,7 @@ fn carry_out(world: &World, conductor: &Runner<'_>) -> anyhow::Result<JobEnd> {
     conductor.record(What::Ended(match &end {
         JobEnd::Done { .. } => Outcome::Done,
         JobEnd::Failed { code, .. } => Outcome::Failed { code: *code },
-        JobEnd::Rests(outcome) => outcome.clone(),
+        JobEnd::Paused(outcome) => outcome.clone(),
     }))?;
     Ok(end)
 }
@@ -279,11 +280,11 @@ fn end(
             ui.warn(&format!("the agent {}; `{resume}` goes on", how_ended(code)));
             report::exit_with(u8::try_from(code).unwrap_or(1))
         }
-        JobEnd::Rests(Outcome::Interrupted { signal }) => {
+        JobEnd::Paused(Outcome::Interrupted { signal }) => {
             ui.warn(&format!("interrupted; `{resume}` goes on"));
             report::exit_with(u8::try_from(128 + signal).unwrap_or(1))
         }
-        JobEnd::Rests(outcome) => {
+        JobEnd::Paused(outcome) => {
             let sessions = match run.legs().count() {
                 1 => "1 session".to_owned(),
                 sessions => format!("{sessions} sessions"),

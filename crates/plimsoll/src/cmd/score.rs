@@ -180,7 +180,7 @@ struct TallyView {
 }
 
 impl From<RecallCounts> for TallyView {
-    fn from(RecallCounts { needed, summary, restore, together }: RecallCounts) -> Self {
+    fn from(RecallCounts { needed, summary, restore, either: together }: RecallCounts) -> Self {
         Self { needed, summary, restore, together, neither: needed - together }
     }
 }

@@ -49,7 +49,7 @@ pub(crate) enum FeedMessage {
     /// The active runs, and the sessions that belong to any run.
     Runs(Vec<Run>, HashSet<String>),
     /// Result of an action.
-    Told(String),
+    Message(String),
 }
 
 /// Requests to the reader thread.
@@ -64,8 +64,8 @@ pub(crate) enum FeedRequest {
 
 /// Why the reader thread wakes.
 enum ReaderWake {
-    Noticed(Vec<Notice>),
-    Asked(FeedRequest),
+    Notices(Vec<Notice>),
+    Request(FeedRequest),
 }
 
 /// Handle to the threads.
@@ -77,16 +77,16 @@ pub(crate) struct Feed {
 }
 
 /// Changes within this time are read together.
-const PACE: Duration = Duration::from_millis(400);
+const DEBOUNCE: Duration = Duration::from_millis(400);
 /// Interval for reading everything, to catch what no notice reports: sessions that are no longer
 /// recent, and checkpoints made on request.
 const PERIOD: Duration = Duration::from_secs(30);
 /// Interval for reading run journals.
 const RUNS_PERIOD: Duration = Duration::from_secs(2);
 /// Time to wait for other writers of the store.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for scoring what compactions lost.
-const SCORE_PATIENCE: Duration = Duration::from_secs(1);
+const SCORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Feed {
     /// Starts the threads. They write a byte to `bell` for each message.
@@ -96,7 +96,7 @@ impl Feed {
         let (stopper, stop) = stopper()?;
         let (noticed, watched) = (requests.clone(), world.clone());
         let follow = move || {
-            let tell = |news| match noticed.send(ReaderWake::Noticed(news)) {
+            let tell = |news| match noticed.send(ReaderWake::Notices(news)) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             };
@@ -106,7 +106,7 @@ impl Feed {
         thread::Builder::new().name("watcher".to_owned()).spawn(follow)?;
         bell.set_nonblocking(true)?;
         let read = move || {
-            let reader = SessionReader::new(&world, is_all, MessageSender { tell, bell });
+            let reader = SessionReader::new(&world, is_all, MessageSender { sender: tell, bell });
             reader.run(&wakes);
         };
         thread::Builder::new().name("reader".to_owned()).spawn(read)?;
@@ -116,7 +116,7 @@ impl Feed {
     /// Sends a request. The result arrives as a message.
     pub(crate) fn ask(&self, request: FeedRequest) {
         // If the reader has ended, [`Feed::news`] reports that.
-        let _ = self.requests.send(ReaderWake::Asked(request));
+        let _ = self.requests.send(ReaderWake::Request(request));
     }
 
     /// Returns all new messages. Fails if the reader has ended.
@@ -134,14 +134,14 @@ impl Feed {
 
 /// Sends messages to the dashboard and wakes it.
 struct MessageSender {
-    tell: Sender<FeedMessage>,
+    sender: Sender<FeedMessage>,
     bell: UnixStream,
 }
 
 impl MessageSender {
     fn send(&self, news: FeedMessage) {
         // Ignore errors: the dashboard may have ended, and a full pipe already wakes it.
-        let _ = self.tell.send(news);
+        let _ = self.sender.send(news);
         let _ = (&self.bell).write(&[0]);
     }
 }
@@ -151,43 +151,43 @@ struct SessionReader<'a> {
     world: &'a World,
     /// Include sessions of any age.
     is_all: bool,
-    teller: MessageSender,
+    sender: MessageSender,
     /// Without a store, only forecasts and curves are missing.
     ingester: Option<Ingester<'a>>,
     /// Last result for each transcript; an unchanged transcript is not measured again.
-    seen: HashMap<PathBuf, (Shown, DashboardSession)>,
+    cache: HashMap<PathBuf, (Shown, DashboardSession)>,
     phases: HashMap<SessionId, SessionPhase>,
     /// Sessions with notices since the last scan.
     changed: HashSet<SessionId>,
-    lookout: RunMonitor,
+    run_monitor: RunMonitor,
 }
 
 impl<'a> SessionReader<'a> {
-    fn new(world: &'a World, is_all: bool, teller: MessageSender) -> Self {
-        let ingester = Ingester::open(world, PATIENCE, None)
+    fn new(world: &'a World, is_all: bool, sender: MessageSender) -> Self {
+        let ingester = Ingester::open(world, STORE_TIMEOUT, None)
             .map_err(|error| {
-                teller.send(FeedMessage::Told(plain(&format!("no forecast: {error:#}"))))
+                sender.send(FeedMessage::Message(plain(&format!("no forecast: {error:#}"))))
             })
             .ok();
-        let (seen, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
-        let lookout = RunMonitor::default();
-        Self { world, is_all, teller, ingester, seen, phases, changed, lookout }
+        let (cache, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
+        let run_monitor = RunMonitor::default();
+        Self { world, is_all, sender, ingester, cache, phases, changed, run_monitor }
     }
 
     fn run(mut self, wakes: &Receiver<ReaderWake>) {
         // Show known data at once, and new data once it is ingested.
         self.scan();
         self.ingest(&self.sessions_to_show());
-        self.changed.extend(self.seen.values().map(|(_, session)| session.id.clone()));
+        self.changed.extend(self.cache.values().map(|(_, session)| session.id.clone()));
         self.scan();
         let (mut due, mut runs_due) = (Instant::now() + PERIOD, Instant::now());
         loop {
             let first = due.min(runs_due);
             match wakes.recv_timeout(first.saturating_duration_since(Instant::now())) {
-                Ok(ReaderWake::Asked(request)) => self.answer(request, &mut due),
-                Ok(ReaderWake::Noticed(news)) => {
+                Ok(ReaderWake::Request(request)) => self.answer(request, &mut due),
+                Ok(ReaderWake::Notices(news)) => {
                     self.notice(&news);
-                    due = due.min(Instant::now() + PACE);
+                    due = due.min(Instant::now() + DEBOUNCE);
                 }
                 Err(RecvTimeoutError::Timeout) if due <= runs_due => {
                     self.scan_changed();
@@ -215,7 +215,7 @@ impl<'a> SessionReader<'a> {
             FeedRequest::Seal(session) => {
                 let told = self.seal(&session);
                 let told = told.unwrap_or_else(|error| plain(&format!("{error:#}")));
-                self.teller.send(FeedMessage::Told(told));
+                self.sender.send(FeedMessage::Message(told));
                 self.changed.insert(session);
                 *due = Instant::now();
             }
@@ -227,7 +227,7 @@ impl<'a> SessionReader<'a> {
                 let body = split(&text).map_or(&*text, |parts| parts.body);
                 let told = body.lines().filter(|line| !line.trim().is_empty());
                 let lines = told.map(plain).collect();
-                self.teller.send(FeedMessage::Checkpoint(id, lines));
+                self.sender.send(FeedMessage::Checkpoint(id, lines));
             }
         }
     }
@@ -249,11 +249,11 @@ impl<'a> SessionReader<'a> {
         let (Some(store), Ok(found)) = (self.store(), sessions::find(self.world)) else {
             return;
         };
-        let found = criteria::look(self.world, store, &found, SCORE_PATIENCE);
-        self.teller.send(match found {
+        let found = criteria::look(self.world, store, &found, SCORE_TIMEOUT);
+        self.sender.send(match found {
             Ok(found) => FeedMessage::Criteria(found),
             Err(error) => {
-                FeedMessage::Told(plain(&format!("no figures of the last days: {error:#}")))
+                FeedMessage::Message(plain(&format!("no figures of the last days: {error:#}")))
             }
         });
     }
@@ -262,18 +262,18 @@ impl<'a> SessionReader<'a> {
     fn read_runs(&mut self) {
         let paths = &self.world.paths;
         // Whatever cannot be read now is tried again next time.
-        if self.lookout.poll(paths).unwrap_or_default().is_empty() {
+        if self.run_monitor.poll(paths).unwrap_or_default().is_empty() {
             return;
         }
         let Some(ingester) = &mut self.ingester else { return };
         let _ = runs::import_journals(paths, &mut ingester.store);
         let running = runs::active_runs(&ingester.store).unwrap_or_default();
         let members = ingester.store.run_sessions().unwrap_or_default();
-        self.teller.send(FeedMessage::Runs(running, members.into_keys().collect()));
+        self.sender.send(FeedMessage::Runs(running, members.into_keys().collect()));
     }
 
     fn cached(&self, session: &SessionId) -> Option<&(Shown, DashboardSession)> {
-        self.seen.values().find(|(_, known)| known.id == *session)
+        self.cache.values().find(|(_, known)| known.id == *session)
     }
 
     /// Ingests changed sessions and scans again.
@@ -286,7 +286,7 @@ impl<'a> SessionReader<'a> {
 
     fn ingest(&mut self, found: &[Found]) {
         let Some(ingester) = &mut self.ingester else { return };
-        let teller = &self.teller;
+        let teller = &self.sender;
         // Whatever cannot be stored now is stored next time.
         let _ = ingester.catch_up(found, |done, of| teller.send(FeedMessage::Progress(done, of)));
         let _ = ingester.all_checkpoints();
@@ -294,7 +294,7 @@ impl<'a> SessionReader<'a> {
 
     fn scan(&mut self) {
         let changed = std::mem::take(&mut self.changed);
-        let mut before = std::mem::take(&mut self.seen);
+        let mut before = std::mem::take(&mut self.cache);
         // Output on stderr would garble the screen.
         let silence = |_: &str| ();
         let mut listing = Listing::new(self.world, self.ingester.as_ref(), &silence);
@@ -309,10 +309,10 @@ impl<'a> SessionReader<'a> {
                 let session = self.session(&shown);
                 Some((shown, session))
             });
-            self.seen.extend(known.map(|known| (found.path, self.updated(known, &claims))));
+            self.cache.extend(known.map(|known| (found.path, self.updated(known, &claims))));
         }
-        let sessions = self.seen.values().map(|(_, session)| session.clone()).collect();
-        self.teller.send(FeedMessage::Sessions(sessions));
+        let sessions = self.cache.values().map(|(_, session)| session.clone()).collect();
+        self.sender.send(FeedMessage::Sessions(sessions));
     }
 
     fn session(&self, shown: &Shown) -> DashboardSession {
@@ -321,7 +321,7 @@ impl<'a> SessionReader<'a> {
         DashboardSession::new(
             shown,
             &points.unwrap_or_default(),
-            SessionPhase::Over,
+            SessionPhase::Ended,
             &self.world.paths.home,
         )
     }
@@ -333,7 +333,7 @@ impl<'a> SessionReader<'a> {
         claims: &[PathClaim],
     ) -> (Shown, DashboardSession) {
         session.claims = claims.iter().filter(|claim| session.concerns(claim)).cloned().collect();
-        session.phase = self.phases.get(&session.id).copied().unwrap_or(SessionPhase::Over);
+        session.phase = self.phases.get(&session.id).copied().unwrap_or(SessionPhase::Ended);
         if let Some(last) = self.store().and_then(|it| it.last_checkpoint(&session.id).ok()) {
             session.checkpoint = last;
         }

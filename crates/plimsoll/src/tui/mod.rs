@@ -38,7 +38,7 @@ const PERIOD: Duration = Duration::from_secs(5);
 pub(crate) fn run(world: World, has_colour: bool, is_all: bool) -> anyhow::Result<()> {
     let world = Arc::new(world);
     let bells = Wakeups::register().context("could not listen to signals")?;
-    let bell = bells.ring.try_clone().context("could not listen to signals")?;
+    let bell = bells.wake_sender.try_clone().context("could not listen to signals")?;
     let feed =
         Feed::start(world.clone(), bell, is_all).context("could not start reading the sessions")?;
     let terminal = FullScreen::open().context("could not take the terminal")?;
@@ -89,14 +89,14 @@ impl Dashboard<'_> {
             FeedMessage::Checkpoint(id, lines) => self.state.set_checkpoint_text(&id, lines),
             FeedMessage::Runs(runs, members) => self.state.set_runs(runs, members),
             FeedMessage::Criteria(found) => self.state.criteria = Some(found),
-            FeedMessage::Told(told) => self.state.told = Some(told),
+            FeedMessage::Message(told) => self.state.told = Some(told),
         }
     }
 
     fn carry_out(&mut self, act: KeyAction) {
         match act {
-            KeyAction::Stay | KeyAction::Quit => {}
-            KeyAction::Look => self.feed.ask(FeedRequest::Criteria),
+            KeyAction::None | KeyAction::Quit => {}
+            KeyAction::ReadCriteria => self.feed.ask(FeedRequest::Criteria),
             KeyAction::Seal(session) => {
                 self.state.told = Some("making a checkpoint…".to_owned());
                 self.feed.ask(FeedRequest::Seal(session));
@@ -137,8 +137,8 @@ impl Dashboard<'_> {
 /// Wake-up sources: keys, news, a resized terminal, and signals that end the process.
 struct Wakeups {
     /// Written to for news and on a change of size.
-    ring: UnixStream,
-    heard: UnixStream,
+    wake_sender: UnixStream,
+    wake_receiver: UnixStream,
     ended: UnixStream,
     /// Separate from `ended`: Ctrl-C in a pager must end only the pager.
     interrupted: UnixStream,
@@ -157,7 +157,7 @@ impl Wakeups {
         for signal in [SIGTERM, SIGHUP] {
             pipe::register(signal, OwnedFd::from(end.try_clone()?))?;
         }
-        Ok(Self { ring, heard, ended, interrupted })
+        Ok(Self { wake_sender: ring, wake_receiver: heard, ended, interrupted })
     }
 
     /// Sleeps until something happens or `time` has passed. Returns whether the process must end.
@@ -167,7 +167,7 @@ impl Wakeups {
         let mut asked = [
             PollFd::new(&self.ended, wakes),
             PollFd::new(&self.interrupted, wakes),
-            PollFd::new(&self.heard, wakes),
+            PollFd::new(&self.wake_receiver, wakes),
             PollFd::new(&stdin, wakes),
         ];
         let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
@@ -178,7 +178,7 @@ impl Wakeups {
         let [ended, interrupted, rang, keys] = asked.map(|fd| fd.revents());
         if !rang.is_empty() {
             // One wake-up handles everything, so drain them all.
-            let _ = (&self.heard).read(&mut [0; 256]);
+            let _ = (&self.wake_receiver).read(&mut [0; 256]);
         }
         let is_gone = keys.intersects(PollFlags::HUP | PollFlags::ERR);
         Ok(!ended.is_empty() || !interrupted.is_empty() || is_gone)

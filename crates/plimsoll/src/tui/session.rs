@@ -31,7 +31,7 @@ pub(crate) struct DashboardSession {
     pub(crate) load: WindowFill,
     pub(crate) forecast: Forecast,
     /// Time of the last write to the transcript.
-    pub(crate) last_word: Millis,
+    pub(crate) last_active: Millis,
     pub(crate) checkpoint: Option<LastCheckpoint>,
     pub(crate) compactions: Vec<Millis>,
     /// Usage of the main window over time, oldest first.
@@ -71,7 +71,7 @@ pub(crate) enum SessionPhase {
     /// The process is gone without having ended the session.
     Died,
     /// Ended, or not known to be running.
-    Over,
+    Ended,
 }
 
 impl DashboardSession {
@@ -97,7 +97,7 @@ impl DashboardSession {
             phase,
             load: WindowFill::of(measured),
             forecast: sessions::forecast(measured, pace.as_ref()),
-            last_word: modified.as_millis() as Millis,
+            last_active: modified.as_millis() as Millis,
             checkpoint: checkpoint.clone(),
             compactions: own().filter(|row| reading(row).is_none()).map(|row| row.time).collect(),
             curve: own().filter_map(reading).collect(),
@@ -161,7 +161,7 @@ impl SessionPhase {
             Change::Started | Change::Read(_) => Some(Self::Running),
             Change::Compacted(_) | Change::Asked(_) => None,
             Change::Idle => Some(Self::Idle),
-            Change::Ended => Some(Self::Over),
+            Change::Ended => Some(Self::Ended),
             Change::Died => Some(Self::Died),
         }
     }
@@ -171,7 +171,7 @@ impl SessionPhase {
             Self::Running => "running",
             Self::Idle => "idle",
             Self::Died => "died",
-            Self::Over => "over",
+            Self::Ended => "over",
         }
     }
 }

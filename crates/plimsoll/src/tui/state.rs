@@ -27,13 +27,13 @@ pub(crate) struct DashboardState {
     unfolded: HashSet<SessionId>,
     pub(crate) pane: Option<Pane>,
     /// Number of lines scrolled in the pane.
-    pub(crate) scrolled: usize,
+    pub(crate) scroll_offset: usize,
     /// The requested checkpoint and its text; the text is empty until it arrives.
     pub(crate) checkpoint: Option<(String, Vec<String>)>,
     /// The active runs, newest first.
     pub(crate) runs: Vec<Run>,
     /// Sessions that belong to a run.
-    conducted: HashSet<String>,
+    run_sessions: HashSet<String>,
     /// Figures that show whether plimsoll achieves its goals, as of the last request.
     pub(crate) criteria: Option<Criteria>,
     /// Result of the last action.
@@ -76,10 +76,10 @@ pub(crate) enum ListRow<'a> {
 /// Action requested by a key that the state cannot perform itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyAction {
-    Stay,
+    None,
     Quit,
     /// Read the figures for [`Pane::Criteria`].
-    Look,
+    ReadCriteria,
     /// Make a checkpoint of the session now.
     Seal(SessionId),
     /// Copy the command that resumes the session.
@@ -119,7 +119,7 @@ impl SortOrder {
                     |session: &DashboardSession| session.checkpoint.as_ref().map(|it| it.created);
                 sealed(one).cmp(&sealed(other))
             }
-            Self::Activity => other.last_word.cmp(&one.last_word),
+            Self::Activity => other.last_active.cmp(&one.last_active),
             Self::Project => one.project.cmp(&other.project),
         }
     }
@@ -155,12 +155,12 @@ impl DashboardState {
 
     /// Replaces the active runs, and the sessions that belong to any run.
     pub(crate) fn set_runs(&mut self, runs: Vec<Run>, conducted: HashSet<String>) {
-        (self.runs, self.conducted) = (runs, conducted);
+        (self.runs, self.run_sessions) = (runs, conducted);
     }
 
     /// Whether a session belongs to a run.
     pub(crate) fn belongs_to_run(&self, session: &DashboardSession) -> bool {
-        self.conducted.contains(session.id.as_str())
+        self.run_sessions.contains(session.id.as_str())
     }
 
     /// Stores the text of a checkpoint if it is the one that was requested last.
@@ -186,7 +186,7 @@ impl DashboardState {
             (one.phase > SessionPhase::Idle)
                 .cmp(&(other.phase > SessionPhase::Idle))
                 .then(order)
-                .then_with(|| Reverse(one.last_word).cmp(&Reverse(other.last_word)))
+                .then_with(|| Reverse(one.last_active).cmp(&Reverse(other.last_active)))
                 .then_with(|| one.id.as_str().cmp(other.id.as_str()))
         });
         let mut rows = Vec::new();
@@ -229,7 +229,7 @@ impl DashboardState {
         let missing = (!is_there).then(|| (session.id.clone(), id.clone()));
         if missing.is_some() {
             self.checkpoint = Some((id, Vec::new()));
-            self.scrolled = 0;
+            self.scroll_offset = 0;
         }
         missing
     }
@@ -264,7 +264,7 @@ impl DashboardState {
             _ => {}
         }
         self.ensure_selection();
-        KeyAction::Stay
+        KeyAction::None
     }
 
     fn run_command(&mut self, key: Key) -> KeyAction {
@@ -289,7 +289,7 @@ impl DashboardState {
             Key::Character('?' | 'h') => self.toggle(Pane::Help),
             _ => {}
         }
-        KeyAction::Stay
+        KeyAction::None
     }
 
     /// Closes the pane or clears the filter; quits if neither is open.
@@ -302,20 +302,20 @@ impl DashboardState {
             }
             () => return KeyAction::Quit,
         }
-        KeyAction::Stay
+        KeyAction::None
     }
 
     fn on_selected(&self, act: impl FnOnce(SessionId) -> KeyAction) -> KeyAction {
-        self.session().map_or(KeyAction::Stay, |session| act(session.id.clone()))
+        self.session().map_or(KeyAction::None, |session| act(session.id.clone()))
     }
 
     fn page(&mut self) -> KeyAction {
-        let Some(session) = self.session() else { return KeyAction::Stay };
+        let Some(session) = self.session() else { return KeyAction::None };
         match &session.checkpoint {
             Some(last) => KeyAction::Page(session.id.clone(), last.id.clone()),
             None => {
                 self.told = Some("there is no checkpoint of it yet; c makes one".to_owned());
-                KeyAction::Stay
+                KeyAction::None
             }
         }
     }
@@ -323,12 +323,12 @@ impl DashboardState {
     /// Toggles the criteria pane and requests current figures.
     fn toggle_criteria(&mut self) -> KeyAction {
         self.toggle(Pane::Criteria);
-        if self.pane.is_some() { KeyAction::Look } else { KeyAction::Stay }
+        if self.pane.is_some() { KeyAction::ReadCriteria } else { KeyAction::None }
     }
 
     fn toggle(&mut self, pane: Pane) {
         self.pane = (self.pane != Some(pane)).then_some(pane);
-        self.scrolled = 0;
+        self.scroll_offset = 0;
     }
 
     /// Selects the first row if the selected one no longer exists.
@@ -348,7 +348,7 @@ impl DashboardState {
         let rows = self.rows();
         let selected = rows.get(at.min(rows.len().saturating_sub(1))).map(ListRow::owner);
         if self.selected != selected {
-            self.scrolled = 0;
+            self.scroll_offset = 0;
         }
         self.selected = selected;
     }
@@ -358,8 +358,8 @@ impl DashboardState {
         match self.pane {
             Some(_) => {
                 let last = self.checkpoint.as_ref().map_or(0, |(_, lines)| lines.len());
-                let to = self.scrolled.saturating_add_signed(by * PAGE as isize);
-                self.scrolled = to.min(last.saturating_sub(1));
+                let to = self.scroll_offset.saturating_add_signed(by * PAGE as isize);
+                self.scroll_offset = to.min(last.saturating_sub(1));
             }
             None => self.move_by(by * PAGE as isize),
         }

@@ -52,7 +52,7 @@ impl FullScreen {
                 return Ok(vec![Key::Interrupt]);
             }
             bytes.extend(&piece[..read]);
-            patience = if keys::is_incomplete(&bytes) { TORN } else { Duration::ZERO };
+            patience = if keys::is_incomplete(&bytes) { SPLIT_KEY_WAIT } else { Duration::ZERO };
         }
         Ok(keys::parse(&bytes))
     }
@@ -86,7 +86,7 @@ impl Drop for FullScreen {
 }
 
 /// On a slow connection a key may arrive in two parts; the second comes within this time.
-const TORN: Duration = Duration::from_millis(50);
+const SPLIT_KEY_WAIT: Duration = Duration::from_millis(50);
 
 fn has_bytes(stdin: &Stdin, patience: Duration) -> io::Result<bool> {
     let mut asked = [PollFd::new(stdin, PollFlags::IN)];

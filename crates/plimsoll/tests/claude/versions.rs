@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, SUPPORTED, Script};
+use plimsoll_testbed::{Client, ModelAnswer, ModelRequest, SUPPORTED_VERSIONS, Script};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, PLAIN, PLIMSOLL, path, step, tool_result};
@@ -86,7 +86,7 @@ fn subtasks(bed: &Bed) -> usize {
 }
 
 fn check_prompt_and_warning(found: Found) {
-    for version in SUPPORTED {
+    for version in SUPPORTED_VERSIONS {
         let client = Client::install(version);
         let bed = Bed::bare(&client, working(version));
         init(&bed, &client, found);
@@ -117,7 +117,7 @@ fn every_version_does_so_if_init_does_not_find_it() {
 
 #[test]
 fn every_version_lets_the_strict_guard_refuse() {
-    for version in SUPPORTED {
+    for version in SUPPORTED_VERSIONS {
         let client = Client::install(version);
         let bed = Bed::bare(&client, working(version));
         init(&bed, &client, Found::OnPath);
@@ -170,7 +170,7 @@ fn call_instead(settings: &Value, programs: &[PathBuf]) -> Value {
 
 #[test]
 fn a_missing_or_broken_program_blocks_nothing() {
-    for version in SUPPORTED {
+    for version in SUPPORTED_VERSIONS {
         let client = Client::install(version);
         let bed = Bed::bare(&client, working(version));
         init(&bed, &client, Found::OnPath);
@@ -189,7 +189,7 @@ fn a_missing_or_broken_program_blocks_nothing() {
 
 #[test]
 fn no_version_asks_anything_about_the_settings_at_its_start() {
-    for version in SUPPORTED {
+    for version in SUPPORTED_VERSIONS {
         let client = Client::install(version);
         let bed = Bed::bare(&client, Script::new().main([ModelAnswer::text("all done")]));
         init(&bed, &client, Found::OnPath);
@@ -202,7 +202,7 @@ fn no_version_asks_anything_about_the_settings_at_its_start() {
 
 #[test]
 fn settings_for_a_newer_client_block_no_older_one_and_the_doctor_names_them() {
-    let older = Client::install(SUPPORTED[0]);
+    let older = Client::install(SUPPORTED_VERSIONS[0]);
     let bed = Bed::bare(&older, working(older.version()));
     init(&bed, &Client::current(), Found::OnPath);
 
@@ -219,7 +219,7 @@ fn settings_for_a_newer_client_block_no_older_one_and_the_doctor_names_them() {
 
 #[test]
 fn hooks_of_release_0_1_0_work_in_every_version() {
-    for version in SUPPORTED {
+    for version in SUPPORTED_VERSIONS {
         let client = Client::install(version);
         let bed = Bed::bare(&client, working(version));
         init(&bed, &client, Found::OnPath);

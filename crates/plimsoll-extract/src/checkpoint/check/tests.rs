@@ -110,7 +110,7 @@ fn the_seeds_format_passes_as_foreign() {
 
 #[test]
 fn what_is_missing_is_said() {
-    for section in REQUIRED {
+    for section in REQUIRED_SECTIONS {
         let verdict = check_own(&SEED.replace(&format!("## {section}"), "## Else"));
         assert_eq!(verdict.problems, [CheckpointProblem::MissingSection(section)]);
     }
@@ -145,7 +145,7 @@ fn kinds_of_damage_are_told_apart() {
     let unsigned = check_own(&render(&meta(), &body()));
     assert_eq!((unsigned.origin, unsigned.is_valid()), (SealOrigin::Foreign, true));
     let cut = check_own(&text[..text.len() - 20]);
-    assert!(cut.problems.contains(&CheckpointProblem::Cut), "{cut:?}");
+    assert!(cut.problems.contains(&CheckpointProblem::Truncated), "{cut:?}");
 }
 
 #[test]

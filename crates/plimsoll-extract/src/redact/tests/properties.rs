@@ -59,7 +59,7 @@ fn secret_fragments() -> impl Strategy<Value = String> {
 
 /// Removes the redaction markers from a text.
 fn without_markers(text: &str) -> String {
-    let mut parts = text.split(MARK);
+    let mut parts = text.split(MARKER);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest))
 }
@@ -83,7 +83,7 @@ fn check_other_text_is_unchanged(text: &str) -> Result<(), TestCaseError> {
     let redacted = replace_secrets(text, &secrets);
     let (mut rest, mut from) = (redacted.as_str(), 0);
     for Secret { range, kind } in secrets {
-        let expected = format!("{}{MARK}{kind}]", &text[from..range.start]);
+        let expected = format!("{}{MARKER}{kind}]", &text[from..range.start]);
         prop_assert!(rest.starts_with(&expected), "{} became {}", text, redacted);
         (rest, from) = (&rest[expected.len()..], range.end);
     }

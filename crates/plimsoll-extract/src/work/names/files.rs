@@ -1,7 +1,7 @@
 //! Recognizes files by their extension.
 
 /// Extensions of files that people work on.
-const ENDINGS: &[&str] = &[
+const EXTENSIONS: &[&str] = &[
     "adoc",
     "astro",
     "bash",
@@ -140,11 +140,11 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// The extensions as numbers, in the same order.
-static ENDING_NUMBERS: [u128; ENDINGS.len()] = {
-    let mut numbers = [0; ENDINGS.len()];
+static ENDING_NUMBERS: [u128; EXTENSIONS.len()] = {
+    let mut numbers = [0; EXTENSIONS.len()];
     let mut at = 0;
     while at < numbers.len() {
-        numbers[at] = number(ENDINGS[at].as_bytes());
+        numbers[at] = number(EXTENSIONS[at].as_bytes());
         at += 1;
     }
     numbers
@@ -167,8 +167,8 @@ const fn number(text: &[u8]) -> u128 {
 static ENDING_LENGTHS: [u16; 26] = {
     let mut lengths = [0; 26];
     let mut at = 0;
-    while at < ENDINGS.len() {
-        let ending = ENDINGS[at].as_bytes();
+    while at < EXTENSIONS.len() {
+        let ending = EXTENSIONS[at].as_bytes();
         lengths[(ending[0] - b'a') as usize] |= 1 << ending.len();
         at += 1;
     }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_list_of_endings_can_be_searched() {
-        assert!(ENDINGS.is_sorted());
-        assert!(ENDINGS.iter().all(|ending| ending.len() <= LONGEST_ENDING));
+        assert!(EXTENSIONS.is_sorted());
+        assert!(EXTENSIONS.iter().all(|ending| ending.len() <= LONGEST_ENDING));
     }
 }

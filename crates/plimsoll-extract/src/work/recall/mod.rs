@@ -89,7 +89,7 @@ pub struct RecallCounts {
     /// Facts in the restore.
     pub restore: u64,
     /// Facts in the summary, the restore or both.
-    pub together: u64,
+    pub either: u64,
 }
 
 impl RecallCounts {
@@ -100,7 +100,7 @@ impl RecallCounts {
             tally.needed += 1;
             tally.summary += u64::from(fact.in_summary);
             tally.restore += u64::from(fact.in_restore);
-            tally.together += u64::from(fact.in_summary || fact.in_restore);
+            tally.either += u64::from(fact.in_summary || fact.in_restore);
         }
         tally
     }
@@ -110,7 +110,7 @@ impl RecallCounts {
         if self.needed == 0 {
             return "Nothing from before a compaction was needed after it.".to_owned();
         }
-        let (summary, together) = (self.share(self.summary), self.share(self.together));
+        let (summary, together) = (self.share(self.summary), self.share(self.either));
         format!(
             "Your client's summaries kept {summary} of what the work needed; with plimsoll {together}."
         )
@@ -129,7 +129,7 @@ impl std::ops::AddAssign for RecallCounts {
         self.needed += other.needed;
         self.summary += other.summary;
         self.restore += other.restore;
-        self.together += other.together;
+        self.either += other.either;
     }
 }
 
@@ -231,10 +231,10 @@ impl Recall {
         if let Some(id) = record.id {
             super::push(&mut self.newest, (id, moment), MOST_NEWEST);
         }
-        for act in &record.acts {
+        for act in &record.events {
             match act {
-                WorkEvent::Said(text) => self.used(text),
-                WorkEvent::Called { tool, .. } => self.called(tool),
+                WorkEvent::ModelText(text) => self.used(text),
+                WorkEvent::ToolCall { tool, .. } => self.called(tool),
                 _ => {}
             }
         }

@@ -9,12 +9,12 @@ struct Session {
 
 impl Session {
     fn said(mut self, text: &str) -> Self {
-        self.record(WorkEvent::Said(text.into()));
+        self.record(WorkEvent::ModelText(text.into()));
         self
     }
 
     fn called(mut self, tool: ToolUse<'_>) -> Self {
-        self.record(WorkEvent::Called { call: "1", tool });
+        self.record(WorkEvent::ToolCall { call: "1", tool });
         self
     }
 
@@ -35,7 +35,7 @@ impl Session {
 
     fn record(&mut self, act: WorkEvent<'_>) {
         let folder = Some("/home/ada/load_line".into());
-        self.recall.read_record(&WorkRecord { folder, acts: vec![act], ..WorkRecord::default() });
+        self.recall.read_record(&WorkRecord { folder, events: vec![act], ..WorkRecord::default() });
     }
 
     /// Checks the needed names, and where each was available.
@@ -129,7 +129,7 @@ fn what_the_client_keeps_is_still_in_view() {
     let mut recall = Recall::default();
     let record = |id: &[u8], text: &'static str| WorkRecord {
         id: Some(EntryId::new(id)),
-        acts: vec![WorkEvent::Said(text.into())],
+        events: vec![WorkEvent::ModelText(text.into())],
         ..WorkRecord::default()
     };
     recall.read_record(&record(b"1", "readHull"));
@@ -159,7 +159,7 @@ fn each_compaction_is_judged_by_the_work_until_the_next() {
     let first = session.recall.compacted(Some(2), None, "waterLine".to_owned()).unwrap();
     assert_eq!(
         RecallCounts::of(&first.facts),
-        RecallCounts { needed: 1, summary: 1, restore: 0, together: 1 }
+        RecallCounts { needed: 1, summary: 1, restore: 0, either: 1 }
     );
     session.said("waterLine, readHull").needs(&[("waterLine", "restore"), ("readHull", "neither")]);
 }

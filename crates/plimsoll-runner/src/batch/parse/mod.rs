@@ -42,7 +42,7 @@ pub fn parse(
     };
     if tasks.is_empty() {
         let what = "there is no task in it".to_owned();
-        return Err(PlanError { line: None, what });
+        return Err(PlanError { line: None, message: what });
     }
     assign_ids(&mut tasks, "");
     tasks.iter_mut().for_each(mark_done_parents);

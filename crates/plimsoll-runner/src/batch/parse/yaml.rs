@@ -52,7 +52,7 @@ fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, PlanError> {
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| PlanError {
         line: error.location().map(|place| place.line()),
-        what: error_message(&error),
+        message: error_message(&error),
     })
 }
 
@@ -231,7 +231,7 @@ impl<'de> Visitor<'de> for NameListVisitor {
 struct LimitedCount(u64);
 
 /// Maximum count. It keeps sums and products of counts far from overflow.
-const LARGEST: u64 = 1_000_000_000;
+const MAX_COUNT: u64 = 1_000_000_000;
 
 impl<'de> Deserialize<'de> for LimitedCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -245,12 +245,12 @@ impl Visitor<'_> for CountVisitor {
     type Value = LimitedCount;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a whole number from 0 to {}", thousands(LARGEST))
+        write!(f, "a whole number from 0 to {}", thousands(MAX_COUNT))
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<LimitedCount, E> {
         let too_large = || E::invalid_value(de::Unexpected::Unsigned(number), &self);
-        (number <= LARGEST).then_some(LimitedCount(number)).ok_or_else(too_large)
+        (number <= MAX_COUNT).then_some(LimitedCount(number)).ok_or_else(too_large)
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<LimitedCount, E> {

@@ -87,8 +87,8 @@ fn terms() -> impl Strategy<Value = PlanningTerms> {
     let weights = prop::collection::hash_map("[ab]/[a-d]{1,2}\\.rs", 1..30_000_u64, 0..12);
     (0..60_000_u64, weights).prop_map(|(available, weights)| {
         let estimator =
-            Estimator { weights: weights.into_iter().collect(), ..Estimator::default() };
-        PlanningTerms { available, estimator, together: CoChanges::default() }
+            Estimator { file_tokens: weights.into_iter().collect(), ..Estimator::default() };
+        PlanningTerms { available, estimator, co_changes: CoChanges::default() }
     })
 }
 

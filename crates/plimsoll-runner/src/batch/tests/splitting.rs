@@ -100,13 +100,13 @@ fn what_must_stay_whole_is_warned_of_and_what_is_known_better_is_believed() {
         .pieces()
         .map(|piece| (piece.id.as_str(), piece.tokens, piece.warning.as_deref()))
         .collect();
-    assert_eq!(told, [("w", 6_001, Some(TOO_LARGE)), ("t", 7, None)]);
+    assert_eq!(told, [("w", 6_001, Some(TOO_LARGE_WARNING)), ("t", 7, None)]);
 }
 
 #[test]
 fn files_count_with_their_weight_and_a_large_one_is_warned_of() {
     let weights = [("big.rs".to_owned(), 9_000), ("small.rs".to_owned(), 10)].into();
-    let estimator = Estimator { weights, ..Estimator::default() };
+    let estimator = Estimator { file_tokens: weights, ..Estimator::default() };
     let terms = PlanningTerms { available: 5_000, estimator, ..PlanningTerms::default() };
     let plan =
         plan(&[task_with_files("t", &["small.rs", "big.rs", "new.rs"])], &terms).unwrap().plan;
@@ -155,7 +155,7 @@ fn files_that_belong_together_stay_together() {
     for _ in 0..5 {
         together.add_commit(&["web/page.ts", "core/src/a.rs"].map(str::to_owned));
     }
-    let changed = parts(&PlanningTerms { together, ..terms_for(4_500) });
+    let changed = parts(&PlanningTerms { co_changes: together, ..terms_for(4_500) });
     assert!(
         changed.contains(&vec!["web/page.ts".to_owned(), "core/src/a.rs".to_owned()]),
         "{changed:?}"
@@ -235,7 +235,7 @@ fn pieces_that_are_left_are_packed_anew() {
     assert!(twice.pieces().all(|piece| piece.warning.is_none()));
     assert_eq!(twice.pieces().last().unwrap().after, ["a"], "it may have failed");
     let tight = replan(&[], &left, 1, 200);
-    assert!(tight.pieces().all(|piece| piece.warning.as_deref() == Some(TOO_LARGE)));
+    assert!(tight.pieces().all(|piece| piece.warning.as_deref() == Some(TOO_LARGE_WARNING)));
 }
 
 #[test]

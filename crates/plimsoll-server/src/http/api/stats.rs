@@ -114,21 +114,21 @@ pub(crate) struct Score {
 }
 
 /// Time limit for reading transcripts.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SCORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Show which facts the newest compactions lost, and which the summary or the restore kept
 #[utoipa::path(get, path = "/api/score", responses((status = 200, body = Score), Problems))]
 pub(crate) async fn score(State(app): State<AppState>) -> Result<Json<Score>, Problem> {
     app.with_store(|app: &App, store| {
         let found = sessions::find(&app.world).map_err(|error| app.internal_error(&error))?;
-        let newest = score::newest(store, &found, PATIENCE);
+        let newest = score::newest(store, &found, SCORE_TIMEOUT);
         let newest = newest.map_err(|error| app.internal_error(&error))?;
         let score::Newest { tally, sessions, of } = newest;
         Ok(Score {
             needed: tally.needed,
             summary: tally.summary,
             restore: tally.restore,
-            together: tally.together,
+            together: tally.either,
             sessions,
             of,
         })

@@ -8,7 +8,7 @@ use plimsoll_engine::fill::{Fill, Part};
 use plimsoll_extract::save::Save;
 use plimsoll_store::CheckpointRow;
 
-use super::{MOST, SessionPage, SessionWindow, SubagentLoad};
+use super::{MAX_LISTED, SessionPage, SessionWindow, SubagentLoad};
 use crate::pages::parts::{ago, count_with_noun, moment, tokens};
 use crate::pages::plot::plot;
 use crate::pages::site::Site;
@@ -234,7 +234,7 @@ fn saves(site: &Site, saves: &[Save]) -> Markup {
             h2 #saves { "Saves and breakpoints " span.count { (saves.len()) } }
             @if saves.is_empty() { p.quiet { "None was made yet." } }
             ul.list {
-                @for save in saves.iter().rev().take(MOST) {
+                @for save in saves.iter().rev().take(MAX_LISTED) {
                     li {
                         a href=(format!("{}#{}", site.with(&site.saves_path(), &[("environment", save.what.environment.as_str())]), save.id)) { (moment(save.created)) }
                         span.tag { (save.what.kind.label()) }

@@ -10,7 +10,7 @@ use crate::postgres::{SendingMachine, TeamMessage};
 use crate::{ReadingRow, SaveFilter, Shipment};
 
 /// A time in the future.
-const AHEAD: Millis = 9_000_000_000_000;
+const FUTURE: Millis = 9_000_000_000_000;
 
 fn block_on<T>(story: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -50,7 +50,7 @@ fn insert_row(server: &Postgres, table: &str) -> String {
         ("session" | "machine", _) => format!("'the-{name}'"),
         ("subagent", _) => "''".to_owned(),
         ("delivered", _) => "NULL".to_owned(),
-        ("expires" | "until", _) => AHEAD.to_string(),
+        ("expires" | "until", _) => FUTURE.to_string(),
         (_, "bigint" | "integer") => "7".to_owned(),
         (_, "boolean") => "true".to_owned(),
         (name, _) => format!("'{table} {name}'"),
@@ -109,11 +109,11 @@ async fn check_writes(team: &mut TeamStore) {
     team.ship(&machine, &shipment, 10).await.unwrap();
     assert_eq!(team.session(&session).await.unwrap().unwrap().value.used, Some(1_010));
     let to = session.as_str().to_owned();
-    let mail = TeamMessage { id: "m".to_owned(), to, body: "ahoy".to_owned(), expires: AHEAD };
+    let mail = TeamMessage { id: "m".to_owned(), to, body: "ahoy".to_owned(), expires: FUTURE };
     team.post("another", std::slice::from_ref(&mail)).await.unwrap();
     assert!(team.undelivered_messages(&machine.id, 10).await.unwrap().contains(&mail));
     let claim =
-        PathClaim { path: "/deck".into(), holder: "ann".to_owned(), since: 9, until: AHEAD };
+        PathClaim { path: "/deck".into(), holder: "ann".to_owned(), since: 9, until: FUTURE };
     team.put_claims("yet another", std::slice::from_ref(&claim), 9).await.unwrap();
     assert!(team.claims("another", 10).await.unwrap().iter().any(|it| it.value == claim));
 }

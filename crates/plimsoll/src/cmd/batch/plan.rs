@@ -266,7 +266,7 @@ fn totals(ui: &Ui, plan: &Plan, bound: usize, known: &SessionRoom) -> String {
 
 /// What a batch may hold, and why.
 fn room(known: &SessionRoom) -> String {
-    let Room { budget, reading, reserve } = known.room;
+    let Room { budget, used: reading, reserve } = known.room;
     let available = thousands(known.room.available());
     let mut text = format!("{available} available = {} ({})", thousands(budget), known.source);
     for (tokens, what) in [(reading, "held"), (reserve, "reserve")] {

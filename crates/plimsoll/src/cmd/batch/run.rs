@@ -138,7 +138,7 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let halt = runner::StopFlag::default();
     let shown = Shown::new(ui, &world.paths.home);
     let progress = |progress: runner::RunProgress<'_>| shown.take(progress);
-    let stage = RunContext { world, halt: &halt, progress: &progress, errors: StderrTarget::Kept };
+    let stage = RunContext { world, halt: &halt, progress: &progress, stderr: StderrTarget::File };
     let conductor = match work {
         None => resume(stage, ui, args, &settings)?,
         Some(work) => begin(stage, ui, work, args, &settings, &project)?,

@@ -9,7 +9,7 @@ use plimsoll_core::name::{is_meant, short};
 use plimsoll_engine::board::{self, Lasting, NewMessage, NoRecipient, Recipient};
 use plimsoll_engine::resume;
 use plimsoll_engine::world::World;
-use plimsoll_extract::board::{LONGEST_TEXT, Message, MessageContent};
+use plimsoll_extract::board::{MAX_TEXT_CHARS, Message, MessageContent};
 use plimsoll_server::team::{self, RemoteSession, TeamError};
 
 use super::{SEE_ALL, show_in_projects, stretch, who};
@@ -176,10 +176,10 @@ fn check(text: &str) -> anyhow::Result<()> {
     let hint = "for example `plimsoll board post --to all 'lunch'`";
     anyhow::ensure!(!text.trim().is_empty(), "there is nothing to post: the text is empty");
     let length = text.chars().count();
-    match length <= LONGEST_TEXT {
+    match length <= MAX_TEXT_CHARS {
         true => Ok(()),
         false => Err(anyhow::anyhow!(
-            "the text has {length} characters, and a message {LONGEST_TEXT} at most"
+            "the text has {length} characters, and a message {MAX_TEXT_CHARS} at most"
         ))
         .hint(format!("write it to a file and post where that is, {hint}")),
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plimsoll_engine::checkpoint::{self, Checked, Listed, Place};
 use plimsoll_engine::world::World;
-use plimsoll_extract::checkpoint::ENDING;
+use plimsoll_extract::checkpoint::EXTENSION;
 
 use super::{View, found, standing};
 use crate::report::HintExt;
@@ -56,7 +56,7 @@ pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
 }
 
 fn look(place: &Place, args: &Args) -> anyhow::Result<Checked> {
-    let is_file = args.which.contains('/') || args.which.ends_with(ENDING);
+    let is_file = args.which.contains('/') || args.which.ends_with(EXTENSION);
     match &*args.which {
         _ if args.all => found(checkpoint::verify_all(place)),
         file if is_file => found(checkpoint::verify_file(place, Path::new(file))),

@@ -61,22 +61,22 @@ impl<'u> Shown<'u> {
     /// Something happens.
     pub(super) fn take(&self, progress: RunProgress<'_>) {
         match progress {
-            RunProgress::Begun { leg, .. } => self.begun(leg),
-            RunProgress::Found { leg, .. } => {
+            RunProgress::SessionBegun { leg, .. } => self.begun(leg),
+            RunProgress::SessionFound { leg, .. } => {
                 let mut state = self.state();
                 (state.session, state.restarts) = (leg.leg, leg.leg.saturating_sub(leg.attempt));
                 drop(state);
                 self.say(&format!("session {} goes on", leg.leg));
             }
             RunProgress::Load { used, window, .. } => self.state().load = Some((used, window)),
-            RunProgress::Passes => {}
-            RunProgress::Printed(bytes) => {
+            RunProgress::Tick => {}
+            RunProgress::Output(bytes) => {
                 self.wipe();
                 let mut out = self.ui.out();
                 // Where nobody listens any more the work goes on all the same.
                 let _ = out.write_all(bytes).and_then(|()| out.flush());
             }
-            RunProgress::Ended(end) => return self.ended(end),
+            RunProgress::SessionEnded(end) => return self.ended(end),
         }
         self.draw();
     }

@@ -63,7 +63,7 @@ fn print_row(
     tally: RecallCounts,
     has_summary: bool,
 ) -> anyhow::Result<()> {
-    let RecallCounts { needed, summary, restore, together } = tally;
+    let RecallCounts { needed, summary, restore, either: together } = tally;
     let summary_share = if has_summary { tally.share(summary) } else { "–".to_owned() };
     let (restore, together_share) = (tally.share(restore), tally.share(together));
     let needed_count = ui::thousands(needed);
@@ -79,7 +79,7 @@ fn picture(ui: &Ui, tally: RecallCounts) -> String {
         return String::new();
     }
     let cells = |kept: u64| ((kept * CELLS + tally.needed / 2) / tally.needed) as usize;
-    let (summary, together) = (cells(tally.summary), cells(tally.together));
+    let (summary, together) = (cells(tally.summary), cells(tally.either));
     let rest = "░".repeat(CELLS as usize - together);
     let (summary, added) = ("█".repeat(summary), "▒".repeat(together - summary));
     format!("{summary}{}{}", ui.green(&added), ui.red(&rest))

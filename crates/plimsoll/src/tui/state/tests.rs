@@ -30,7 +30,7 @@ pub(crate) fn session(name: &str, project: &str, used: u64) -> DashboardSession 
             is_estimated: false,
         },
         forecast: Forecast { tokens, turns: None, minutes: None },
-        last_word: 0,
+        last_active: 0,
         checkpoint: None,
         compactions: Vec::new(),
         curve: Vec::new(),
@@ -83,7 +83,7 @@ fn press(state: &mut DashboardState, keys: &str) -> KeyAction {
         '\x08' => Key::Backspace,
         other => Key::Character(other),
     };
-    let mut act = KeyAction::Stay;
+    let mut act = KeyAction::None;
     for character in keys.chars() {
         act = state.press(key(character));
     }
@@ -114,7 +114,8 @@ fn list<const N: usize>(names: [&str; N]) -> Vec<String> {
 #[test]
 fn those_who_work_come_before_those_who_are_gone() {
     let mut state = DashboardState::default();
-    let over = DashboardSession { phase: SessionPhase::Over, ..session("gone", "ledger", 190_000) };
+    let over =
+        DashboardSession { phase: SessionPhase::Ended, ..session("gone", "ledger", 190_000) };
     state.set_sessions(vec![over, session("here", "pumps", 10_000)]);
     assert_eq!(names(&state), ["here", "gone"]);
 }
@@ -130,7 +131,7 @@ fn the_user_stays_on_a_session_wherever_it_goes() {
     state.set_sessions(vec![session("new", "pumps", 1), session("full", "harbour", 20_000)]);
     assert_eq!(selected(&state), "full", "its place is taken by the next");
     state.set_sessions(Vec::new());
-    assert_eq!((selected(&state), press(&mut state, "c")), (String::new(), KeyAction::Stay));
+    assert_eq!((selected(&state), press(&mut state, "c")), (String::new(), KeyAction::None));
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn what_is_typed_after_a_slash_filters_and_escape_drops_it() {
     assert_eq!((names(&state), selected(&state)), (list(["light"]), "light".to_owned()));
     press(&mut state, "\n");
     assert!(!state.is_typing);
-    assert_eq!(press(&mut state, "\x1b"), KeyAction::Stay);
+    assert_eq!(press(&mut state, "\x1b"), KeyAction::None);
     assert_eq!((state.filter.as_str(), names(&state).len()), ("", 3));
     press(&mut state, "/opus\x1b");
     assert_eq!((state.filter.as_str(), state.is_typing), ("", false));
@@ -183,7 +184,7 @@ fn escape_closes_what_is_open_and_then_quits() {
     assert_eq!(state.pane, Some(Pane::Detail));
     press(&mut state, "?");
     assert_eq!(state.pane, Some(Pane::Help));
-    assert_eq!((press(&mut state, "\x1b"), state.pane), (KeyAction::Stay, None));
+    assert_eq!((press(&mut state, "\x1b"), state.pane), (KeyAction::None, None));
     assert_eq!(press(&mut state, "\x1b"), KeyAction::Quit);
     assert_eq!(press(&mut state, "q"), KeyAction::Quit);
     assert_eq!(state.press(Key::Interrupt), KeyAction::Quit);
@@ -194,15 +195,18 @@ fn escape_closes_what_is_open_and_then_quits() {
 #[test]
 fn the_criteria_are_looked_at_when_they_are_opened() {
     let mut state = sample_state();
-    assert_eq!((press(&mut state, "i"), state.pane), (KeyAction::Look, Some(Pane::Criteria)));
-    assert_eq!((press(&mut state, "i"), state.pane), (KeyAction::Stay, None));
+    assert_eq!(
+        (press(&mut state, "i"), state.pane),
+        (KeyAction::ReadCriteria, Some(Pane::Criteria))
+    );
+    assert_eq!((press(&mut state, "i"), state.pane), (KeyAction::None, None));
 }
 
 #[test]
 fn acts_are_of_the_session_the_user_is_on() {
     let mut state = sample_state();
     assert_eq!(press(&mut state, "y"), KeyAction::Copy(id("full")));
-    assert_eq!(press(&mut state, "o"), KeyAction::Stay);
+    assert_eq!(press(&mut state, "o"), KeyAction::None);
     assert!(state.told.as_ref().unwrap().contains("no checkpoint"), "{:?}", state.told);
     assert_eq!(press(&mut state, "jo"), KeyAction::Page(id("half"), "one".to_owned()));
     assert_eq!(state.told, None, "the next key takes the word away");
@@ -224,7 +228,7 @@ fn a_checkpoint_is_asked_for_once_and_only_when_it_is_to_be_seen() {
     for _ in 0..5 {
         state.press(Key::PageDown);
     }
-    assert_eq!(state.scrolled, 24, "not past its end");
+    assert_eq!(state.scroll_offset, 24, "not past its end");
     press(&mut state, "k");
-    assert_eq!(state.scrolled, 0, "another begins at its beginning");
+    assert_eq!(state.scroll_offset, 0, "another begins at its beginning");
 }

@@ -18,7 +18,7 @@ use crate::tui::state::DashboardState;
 use crate::ui::{plain, short_tokens, thousands};
 
 /// Minimum width to place both side by side.
-const WIDE: u16 = 120;
+const SIDE_BY_SIDE_COLUMNS: u16 = 120;
 /// Maximum height of the curve.
 const CURVE_ROWS: u16 = 12;
 
@@ -34,7 +34,7 @@ pub(super) fn draw(
     let rows = Constraint::Length(facts.height() as u16);
     let [above, rest] = Layout::vertical([rows, Constraint::Min(0)]).areas(area);
     frame.render_widget(facts, above);
-    let (curve, text) = match area.width >= WIDE {
+    let (curve, text) = match area.width >= SIDE_BY_SIDE_COLUMNS {
         true => {
             let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
             let [curve, text] = Layout::horizontal(halves).spacing(1).areas(rest);
@@ -57,7 +57,7 @@ fn facts(theme: Theme, session: &DashboardSession, columns: usize, now: Millis) 
         format!("{} {}", session.id, session.phase.label()),
         session.project.clone(),
         session.model.clone(),
-        format!("last word {} ago", age(now, session.last_word)),
+        format!("last word {} ago", age(now, session.last_active)),
     ];
     let second = [
         format!("{} of {} tokens", thousands(load.used), thousands(load.window)),
@@ -159,7 +159,7 @@ fn checkpoint(
         true => Line::styled(line.clone(), theme.bold()),
         false => Line::raw(line.clone()),
     };
-    let text: Vec<Line<'static>> = lines.iter().skip(state.scrolled).map(styled).collect();
+    let text: Vec<Line<'static>> = lines.iter().skip(state.scroll_offset).map(styled).collect();
     let block = Block::new().borders(Borders::TOP).title(title);
     Paragraph::new(text).wrap(Wrap { trim: false }).block(block)
 }

@@ -62,7 +62,7 @@ impl Theme {
 }
 
 /// Minimum useful height of the list.
-const LEAST_LIST: u16 = 4;
+const MIN_LIST_ROWS: u16 = 4;
 
 impl DashboardView {
     /// Draws the state as of `now`.
@@ -94,8 +94,8 @@ fn split_area(state: &DashboardState, body: Rect) -> (Rect, Rect) {
         return (body, Rect::default());
     }
     let wanted = state.rows().len() as u16 + 1;
-    let list = wanted.min(body.height / 3).max(LEAST_LIST);
-    let list = if body.height >= 3 * LEAST_LIST { list } else { 0 };
+    let list = wanted.min(body.height / 3).max(MIN_LIST_ROWS);
+    let list = if body.height >= 3 * MIN_LIST_ROWS { list } else { 0 };
     let [list, pane] = Layout::vertical([Constraint::Length(list), Constraint::Min(0)]).areas(body);
     (list, pane)
 }

@@ -14,21 +14,21 @@ use crate::tui::state::DashboardState;
 use crate::ui::{plain, short_tokens};
 
 /// Further runs are only counted.
-const MOST: usize = 3;
+const MAX_RUNS: usize = 3;
 /// Number of sessions to name.
-const NAMED: usize = 2;
+const MAX_NAMED: usize = 2;
 /// Minimum height of a terminal that shows runs.
-const LEAST: u16 = 10;
+const MIN_ROWS: u16 = 10;
 
 pub(super) fn lines(state: &DashboardState, area: Rect, now: Millis) -> Vec<Line<'static>> {
-    if area.height < LEAST {
+    if area.height < MIN_ROWS {
         return Vec::new();
     }
     let columns = area.width.into();
-    let shown = state.runs.iter().take(MOST);
+    let shown = state.runs.iter().take(MAX_RUNS);
     let mut lines: Vec<Line<'static>> =
         shown.map(|run| Line::raw(line(state, run, columns, now))).collect();
-    if let Some(more @ 1..) = state.runs.len().checked_sub(MOST) {
+    if let Some(more @ 1..) = state.runs.len().checked_sub(MAX_RUNS) {
         lines.push(Line::raw(format!("  and {}", counted(more as u64, "more run", "more runs"))));
     }
     lines
@@ -54,11 +54,11 @@ fn line(state: &DashboardState, run: &Run, columns: usize, now: Millis) -> Strin
 
 /// Names the sessions that are working right now; `None` if there are none.
 fn working_sessions(at_work: &[&SessionId]) -> Option<String> {
-    let some = at_work.iter().take(NAMED).map(|session| short(session.as_str()));
+    let some = at_work.iter().take(MAX_NAMED).map(|session| short(session.as_str()));
     let some = some.collect::<Vec<_>>().join(" ");
     match at_work.len() {
         0 => None,
-        many if many > NAMED => Some(format!("in {some} +{}", many - NAMED)),
+        many if many > MAX_NAMED => Some(format!("in {some} +{}", many - MAX_NAMED)),
         _ => Some(format!("in {some}")),
     }
 }

@@ -41,7 +41,7 @@ const COLUMNS: [(Column, &str, u16, u16, u8); 9] = [
     (Column::Model, "MODEL", 14, 30, 8),
 ];
 /// Columns that get the remaining width, in this order.
-const GROWS: [Column; 4] = [Column::Project, Column::Gauge, Column::Trend, Column::Model];
+const GROWING_COLUMNS: [Column; 4] = [Column::Project, Column::Gauge, Column::Trend, Column::Model];
 
 /// Returns the columns that fit, with their widths.
 fn fitting_columns(width: u16) -> Vec<(Column, &'static str, u16)> {
@@ -56,7 +56,7 @@ fn fitting_columns(width: u16) -> Vec<(Column, &'static str, u16)> {
     }
     let mut grown = COLUMNS.to_vec();
     grown.retain(|(column, ..)| chosen.contains(column));
-    for grows in GROWS {
+    for grows in GROWING_COLUMNS {
         for (_, _, width, most, _) in grown.iter_mut().filter(|(column, ..)| *column == grows) {
             let more = left.min(*most - *width);
             (left, *width) = (left - more, *width + more);
@@ -161,7 +161,7 @@ fn name(theme: Theme, state: &DashboardState, row: &ListRow<'_>) -> Text<'static
                 SessionPhase::Running => "●",
                 SessionPhase::Idle => "○",
                 SessionPhase::Died => "✕",
-                SessionPhase::Over => " ",
+                SessionPhase::Ended => " ",
             };
             let folded = match session.subagents.len() {
                 0 => String::new(),

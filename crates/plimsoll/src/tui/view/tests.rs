@@ -57,7 +57,7 @@ fn sample_state() -> DashboardState {
             ..session("77aa0031-half", "a/very/long/path/to/pumps", 90_000)
         },
         DashboardSession {
-            phase: SessionPhase::Over,
+            phase: SessionPhase::Ended,
             ..session("90bb1142-past", "ledger", 10_000)
         },
     ]);

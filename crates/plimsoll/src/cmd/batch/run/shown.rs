@@ -57,7 +57,7 @@ impl<'u> Shown<'u> {
     pub(super) fn tell(&self, news: JobNews<'_>) {
         match news {
             JobNews::Done(job) => self.done(job),
-            JobNews::Waits { job, code, words, pause } => {
+            JobNews::Retrying { job, code, words, pause } => {
                 let last = words.lines.last().map(|line| format!(" ({})", plain(line.trim())));
                 let failed = match killed_by(code) {
                     Some(signal) => format!("{} was killed by signal {signal}", name(job)),
@@ -114,18 +114,18 @@ impl<'u> Shown<'u> {
     /// Something happens in a session.
     pub(super) fn take(&self, progress: RunProgress<'_>) {
         match progress {
-            RunProgress::Begun { job, leg } => {
+            RunProgress::SessionBegun { job, leg } => {
                 self.state().sessions += 1;
                 self.begun(job, leg, "begins");
             }
-            RunProgress::Found { job, leg } => self.begun(job, leg, "goes on"),
+            RunProgress::SessionFound { job, leg } => self.begun(job, leg, "goes on"),
             RunProgress::Load { job, used, window, .. } => {
                 if let Some(session) = self.state().running.get_mut(&job) {
                     session.load = Some((used, window));
                 }
             }
-            RunProgress::Ended(end) => self.ended(end),
-            RunProgress::Printed(_) | RunProgress::Passes => {}
+            RunProgress::SessionEnded(end) => self.ended(end),
+            RunProgress::Output(_) | RunProgress::Tick => {}
         }
         self.draw();
     }

@@ -10,7 +10,7 @@ use plimsoll_core::text::thousands;
 use plimsoll_core::{Millis, Tokens, shell};
 use plimsoll_engine::world::now;
 use plimsoll_runner::batch;
-use plimsoll_runner::runner::{AgentCommand, LONGEST_WORD};
+use plimsoll_runner::runner::{AgentCommand, MAX_ARGUMENT_BYTES};
 use serde::Serialize;
 
 use crate::past::counted;
@@ -155,7 +155,7 @@ impl DryRun {
         else {
             return Ok(());
         };
-        let (length, most) = (thousands(session.prompt.len() as u64), LONGEST_WORD as u64);
+        let (length, most) = (thousands(session.prompt.len() as u64), MAX_ARGUMENT_BYTES as u64);
         Err(anyhow::anyhow!(
             "what it asks is {length} bytes long, and no word of a command may be longer than {}",
             thousands(most)

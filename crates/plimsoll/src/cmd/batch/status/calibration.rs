@@ -29,7 +29,7 @@ fn print(ui: &Ui, learned: &Calibration) -> anyhow::Result<()> {
     let head = "KIND       CASES  FACTOR  FORMULA OFF  WITH IT";
     writeln!(out, "{}", ui.dim(head))?;
     for fit in &learned.kinds {
-        let KindCalibration { kind, cases, trial } = fit;
+        let KindCalibration { kind, cases, test: trial } = fit;
         let kind = kind.word();
         match trial {
             None => {
@@ -37,7 +37,12 @@ fn print(ui: &Ui, learned: &Calibration) -> anyhow::Result<()> {
                 writeln!(out, "{kind:<9}  {cases:>5}  {:>6}  {lacking} needed", "-")?;
             }
             Some(trial) => {
-                let FactorTest { factor, formula_off, calibrated_off, .. } = trial;
+                let FactorTest {
+                    factor,
+                    formula_error: formula_off,
+                    calibrated_error: calibrated_off,
+                    ..
+                } = trial;
                 let verdict = match trial.is_better() {
                     true => ui.green("used"),
                     false => "not used: the formula is as near".to_owned(),
@@ -83,10 +88,10 @@ impl View {
             kind: fit.kind.word(),
             cases: fit.cases,
             lacking: fit.missing_cases(),
-            factor: fit.trial.map(|trial| trial.factor),
-            held_back: fit.trial.map(|trial| trial.held_back),
-            formula_off: fit.trial.map(|trial| trial.formula_off),
-            calibrated_off: fit.trial.map(|trial| trial.calibrated_off),
+            factor: fit.test.map(|trial| trial.factor),
+            held_back: fit.test.map(|trial| trial.held_back),
+            formula_off: fit.test.map(|trial| trial.formula_error),
+            calibrated_off: fit.test.map(|trial| trial.calibrated_error),
             used: learned.factor(fit.kind).is_some(),
         };
         Self { kinds: learned.kinds.iter().map(kind).collect() }
