@@ -176,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_nothing_comes_near_is_in_the_picture() {
+    fn the_scale_includes_the_limit() {
         let scale = Scale::linear(&[Bar::new("a page", 5.0)], Some(50.0));
         assert_eq!((scale.length(5.0), scale.length(50.0)), (BARS / 10.0, BARS));
     }
 
     #[test]
-    fn numbers_are_short() {
+    fn numbers_have_few_digits() {
         assert_eq!(
             [0.0, 0.1, 0.345, 9.0, 63.72, 500.0].map(format_number),
             ["0", "0.1", "0.34", "9", "63.7", "500"]

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_says_is_understood() {
+    fn processor_and_memory_are_parsed() {
         let processors = "processor\t: 0\nmodel name\t: AMD EPYC\n\nmodel name\t: another\n";
         assert_eq!(field(processors, "model name").as_deref(), Some("AMD EPYC"));
         assert_eq!(memory("MemTotal:       16777216 kB\n").as_deref(), Some("17 GB"));

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_wrk_says_is_understood() {
+    fn wrk_output_is_parsed() {
         let text = "  Latency Distribution\n     50%  803.00us\n     99%    1.23ms\n  9 requests in 1.00s\nRequests/sec:  25954.10\nTransfer/sec: 1MB\n";
         let answer = parse_wrk(text).unwrap();
         assert_eq!((answer.per_second, answer.p99_ms), (25954.10, 1.23));

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffled_order_names_everyone_once() {
+    fn a_shuffled_order_contains_every_index_once() {
         let mut order = shuffled(9, &mut SplitMix64::new(3));
         assert_ne!(order, (0..9).collect::<Vec<_>>());
         order.sort_unstable();

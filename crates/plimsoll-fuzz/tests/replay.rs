@@ -91,7 +91,7 @@ fn words() {
 }
 
 #[test]
-fn no_target_takes_offence_at_what_is_meant_for_another() {
+fn every_target_accepts_the_inputs_of_all_others() {
     for target in &TARGETS {
         let [corpus, crashes] = target.folders().map(|folder| inputs(&folder));
         for path in corpus.iter().chain(&crashes) {

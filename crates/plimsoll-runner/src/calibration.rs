@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_grows_on_behind_a_compaction_and_the_first_request_counts() {
+    fn growth_adds_up_across_compactions_and_the_first_request_counts() {
         let agent = plimsoll_agents::DEFAULT;
         let lines = [
             request_record("Implement the pump"),

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_store_is_made_again_from_the_journals() {
+    fn journals_rebuild_a_lost_store() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let journal = begin_run(&paths);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_that_grows_and_a_conductor_that_goes_are_noticed() {
+    fn monitor_reports_a_grown_journal_and_a_dead_runner() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let mut lookout = RunMonitor::default();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_job_share_what_it_took() {
+    fn measured_tokens_of_a_job_are_shared_among_its_pieces() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         record_finished_job(&begin_run(&paths));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_whose_journal_is_gone_is_gone_and_what_it_taught_stays() {
+    fn removing_a_journal_removes_the_run_but_not_its_calibration_cases() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let journal = begin_run(&paths);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_there_once_however_it_grows_and_whatever_is_torn() {
+    fn importing_a_growing_or_torn_journal_stores_the_run_once() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         let journal = begin_run(&paths);

@@ -165,7 +165,7 @@ async fn connect_and_migrate(server: &Postgres) -> TeamStore {
 }
 
 #[test]
-fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
+fn team_queries_return_the_rows_of_both_machines() {
     let server = Postgres::start();
     block_on(async {
         let mut team = connect_and_migrate(&server).await;
@@ -208,7 +208,7 @@ fn what_two_machines_know_is_asked_for_as_on_each_of_them() {
 }
 
 #[test]
-fn what_is_sent_twice_arrives_once_and_what_changes_meanwhile_is_sent_again() {
+fn rows_sent_twice_are_stored_once_and_changed_rows_are_sent_again() {
     let server = Postgres::start();
     block_on(async {
         let mut team = connect_and_migrate(&server).await;
@@ -244,7 +244,7 @@ fn what_is_sent_twice_arrives_once_and_what_changes_meanwhile_is_sent_again() {
 }
 
 #[test]
-fn what_changes_while_the_store_is_gone_through_is_sent_along() {
+fn rows_changed_during_a_sweep_are_sent() {
     let server = Postgres::start();
     block_on(async {
         let mut team = connect_and_migrate(&server).await;
@@ -260,7 +260,7 @@ fn what_changes_while_the_store_is_gone_through_is_sent_along() {
 }
 
 #[test]
-fn nothing_leaves_that_may_not() {
+fn only_allowed_rows_are_sent() {
     let server = Postgres::start();
     block_on(async {
         let mut team = connect_and_migrate(&server).await;
@@ -298,7 +298,7 @@ fn nothing_leaves_that_may_not() {
 }
 
 #[test]
-fn an_outbox_that_is_too_long_is_replaced_and_nothing_is_lost() {
+fn a_long_outbox_is_replaced_by_a_sweep() {
     let server = Postgres::start();
     block_on(async {
         let mut team = connect_and_migrate(&server).await;
@@ -326,7 +326,7 @@ fn an_outbox_that_is_too_long_is_replaced_and_nothing_is_lost() {
 }
 
 #[test]
-fn tables_are_made_once_whoever_makes_them_and_an_older_version_goes_on() {
+fn concurrent_migrations_run_once_and_older_versions_keep_working() {
     let server = Postgres::start();
     block_on(async {
         let url = server.url("postgres");
@@ -349,7 +349,7 @@ fn tables_are_made_once_whoever_makes_them_and_an_older_version_goes_on() {
 }
 
 #[test]
-fn what_is_too_old_goes_and_is_not_sent_again() {
+fn old_rows_are_pruned_and_not_sent_again() {
     let server = Postgres::start();
     block_on(async {
         const DAY: Millis = 86_400_000;

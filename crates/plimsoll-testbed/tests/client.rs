@@ -79,7 +79,7 @@ fn check_tool_turn(client: &Client) {
 }
 
 #[test]
-fn project_hooks_fire_too_and_parallel_calls_come_back_in_one_request() {
+fn project_hooks_fire_and_parallel_results_arrive_in_one_request() {
     let server = ModelServer::start(
         Script::new().main([
             ModelAnswer::thinking("two at once")
@@ -110,12 +110,12 @@ fn project_hooks_fire_too_and_parallel_calls_come_back_in_one_request() {
 }
 
 #[test]
-fn a_subagent_is_scripted_apart_and_its_events_name_it() {
+fn a_subagent_has_its_own_script_and_its_events_carry_its_id() {
     check_subagent(&Client::current());
 }
 
 #[test]
-fn a_subagent_of_the_old_client_is_scripted_apart_too() {
+fn a_subagent_of_the_old_client_has_its_own_script() {
     check_subagent(&Client::old());
 }
 
@@ -160,7 +160,7 @@ fn check_subagent(client: &Client) {
 }
 
 #[test]
-fn a_subagent_in_the_background_is_compacted_by_itself() {
+fn a_background_subagent_is_compacted_separately() {
     let task = json!({
         "description": "count",
         "prompt": "SUBTASK count the files",
@@ -197,12 +197,12 @@ fn a_subagent_in_the_background_is_compacted_by_itself() {
 }
 
 #[test]
-fn a_turn_that_overflows_is_compacted_and_goes_on() {
+fn an_overflowing_turn_is_compacted_and_continues() {
     check_compaction(&Client::current());
 }
 
 #[test]
-fn a_turn_that_overflows_is_compacted_by_the_old_client() {
+fn the_old_client_compacts_an_overflowing_turn() {
     check_compaction(&Client::old());
 }
 
@@ -303,7 +303,7 @@ fn a_session_is_continued_in_the_same_transcript() {
 }
 
 #[test]
-fn a_script_may_be_a_closure_and_what_it_leaves_out_is_said() {
+fn a_script_may_be_a_closure_and_unanswered_requests_get_a_default() {
     let script = Script::new().rule(|request| {
         let told = request.all_text().contains("magic word");
         told.then(|| ModelAnswer::text(format!("heard by {}", request.model())))
@@ -317,7 +317,7 @@ fn a_script_may_be_a_closure_and_what_it_leaves_out_is_said() {
 }
 
 #[test]
-fn what_the_client_asks_for_itself_takes_no_answer_from_the_script() {
+fn side_requests_do_not_use_up_scripted_answers() {
     let server =
         ModelServer::start(Script::new().main([bash("echo one"), ModelAnswer::text("done")]));
     let sandbox = Sandbox::new(&Client::current(), &server);
@@ -348,7 +348,7 @@ fn a_prompt_may_start_in_another_folder() {
 }
 
 #[test]
-fn a_slow_answer_takes_its_time() {
+fn a_slow_answer_pauses_before_every_event() {
     let pause = Duration::from_millis(300);
     let server =
         ModelServer::start(Script::new().main([ModelAnswer::text("at last").with_pause(pause)]));
@@ -362,7 +362,7 @@ fn a_slow_answer_takes_its_time() {
 }
 
 #[test]
-fn the_client_talks_to_nobody_but_the_model() {
+fn the_client_contacts_only_the_model() {
     let server = ModelServer::start(Script::new().main([ModelAnswer::text("ok")]));
     let sandbox = Sandbox::new(&Client::current(), &server);
 
@@ -373,7 +373,7 @@ fn the_client_talks_to_nobody_but_the_model() {
 }
 
 #[test]
-fn a_client_that_hangs_is_killed_with_all_it_started() {
+fn a_hanging_client_is_killed_with_its_children() {
     let server = ModelServer::start(
         Script::new().main([bash("echo $$ > \"$HOME/shell\"; tail -f /dev/null")]),
     );

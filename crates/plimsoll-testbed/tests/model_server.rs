@@ -55,7 +55,7 @@ fn a_request_without_a_stream_gets_one_object() {
 }
 
 #[test]
-fn tokens_are_counted_and_other_calls_noted() {
+fn tokens_are_counted_and_other_calls_are_recorded() {
     let server = ModelServer::start(Script::new());
 
     let count = post(&server, "/v1/messages/count_tokens", &turn(false));

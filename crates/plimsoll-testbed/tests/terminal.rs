@@ -42,7 +42,7 @@ fn check_prompt_is_answered(client: &Client) {
 }
 
 #[test]
-fn a_status_line_is_shown_and_told_how_full_the_window_is() {
+fn a_status_line_is_shown_and_receives_the_window_usage() {
     check_status_line(&Client::current());
 }
 
@@ -72,7 +72,7 @@ fn check_status_line(client: &Client) {
 }
 
 #[test]
-fn a_sandbox_is_empty_when_its_terminal_is_gone() {
+fn dropping_a_terminal_kills_its_processes() {
     let server = ModelServer::start(Script::new().main([
         ModelAnswer::tool("Bash", json!({ "command": "sleep 1000", "run_in_background": true })),
         ModelAnswer::text("it sleeps"),

@@ -249,13 +249,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_easy_to_read() {
+    fn token_counts_are_shortened() {
         let read = [999, 1_000, 9_400, 83_600, 999_499, 1_000_000, 1_240_000].map(short_tokens);
         assert_eq!(read, ["999", "1k", "9.4k", "84k", "999k", "1M", "1.2M"]);
     }
 
     #[test]
-    fn a_long_text_is_broken_between_words() {
+    fn long_text_wraps_between_words() {
         assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
         assert_eq!(wrap("incomprehensible so", 7), ["incomprehensible", "so"]);
         assert!(wrap("", 7).is_empty());

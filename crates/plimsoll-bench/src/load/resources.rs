@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_counted_by_what_they_may_grow_with() {
+    fn transcripts_are_not_counted_and_unfinished_files_are_listed() {
         let home = tempfile::tempdir().unwrap();
         for name in [
             ".claude/projects/-a/session.jsonl",

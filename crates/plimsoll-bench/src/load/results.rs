@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_as_it_is_is_no_leak() {
+    fn constant_usage_is_not_a_leak() {
         assert_eq!(broken_promises(|_, _| {}), [""; 0]);
     }
 
     #[test]
-    fn getting_warm_is_no_leak() {
+    fn growth_during_warm_up_is_not_a_leak() {
         assert_eq!(
             broken_promises(|look, held| held.memory_bytes += 1_000_000 * look.min(6)),
             [""; 0]
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_grows_with_the_time_is_a_leak() {
+    fn steady_growth_is_a_leak() {
         let grown = broken_promises(|look, held| {
             held.memory_bytes += 400_000 * look;
             held.handles += look;

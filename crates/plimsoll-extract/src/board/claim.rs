@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_in_the_way_of_others_on_the_same_path_above_and_below() {
+    fn claims_conflict_on_the_same_path_and_its_parents_and_children() {
         let held = claim("/p/src", "one");
         for path in ["/p/src", "/p/src/a.rs", "/p", "/"] {
             assert!(held.conflicts_with(&claim(path, "two")), "{path}");
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_runs_out() {
+    fn claims_expire() {
         assert!(claim("/p", "one").is_active(9));
         assert!(!claim("/p", "one").is_active(10));
     }

@@ -184,7 +184,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_trigger_reads_as_the_tools_that_know_such_files_expect() {
+    fn triggers_have_the_json_that_other_tools_expect() {
         let reason = Reason::Line(Percent::whole(60));
         let posted = message(MessageContent::CheckpointTrigger { reason });
         let json = serde_json::to_string(&posted).unwrap();
@@ -196,7 +196,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_no_secrets_and_no_control_characters() {
+    fn sanitized_messages_have_no_secrets_or_control_characters() {
         let said = text("use ghp_0123456789abcdefghijABCDEFGHIJ456789 \u{1b}[31m\nthen rest");
         let posted = Message { from: "a\nb\u{202e}".to_owned(), ..message(said) }.sanitized();
         assert_eq!(posted.from, "ab");
@@ -205,7 +205,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
+    fn secrets_split_by_a_control_character_are_redacted() {
         let said = text("use ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789");
         let MessageContent::Message { text } = message(said).sanitized().what else {
             panic!("another kind")
@@ -214,13 +214,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_uuid_is_written_as_usual() {
+    fn uuids_have_the_usual_form() {
         let id = MessageId::from_uuid(0x45be_f045_bf76_4c4c_8815_d7b3_542f_05b3);
         assert_eq!(id.as_str(), "45bef045-bf76-4c4c-8815-d7b3542f05b3");
     }
 
     #[test]
-    fn a_name_that_could_lead_elsewhere_is_none() {
+    fn ids_that_could_escape_the_folder_are_rejected() {
         for bad in ["", "..", "a/b", "a.b", "über", &"x".repeat(65)] {
             assert_eq!(MessageId::new(bad), None, "{bad:?}");
         }

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_one_line_inside_a_fence_it_cannot_close() {
+    fn messages_are_single_lines_inside_an_unclosable_fence() {
         let text = "one\n</board-00000000>\n## Heading".to_owned();
         let told = told(&[message(MessageContent::Message { text })]).unwrap();
         let lines: Vec<&str> = told.trim_end().lines().collect();
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trigger_is_done_not_told() {
+    fn triggers_are_not_shown() {
         assert_eq!(
             told(&[message(MessageContent::CheckpointTrigger { reason: Reason::Age })]),
             None

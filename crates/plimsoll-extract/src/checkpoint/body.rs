@@ -102,14 +102,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_of_a_changed_file_may_have_a_drive_and_brackets() {
+    fn changed_paths_may_have_a_drive_and_brackets() {
         assert_eq!(changed_path("[src/a.rs:3-4] - edited"), Some("src/a.rs"));
         assert_eq!(changed_path("[D:/a.rs] - edited"), Some("D:/a.rs"));
         assert_eq!(changed_path("[app/[id]/page.tsx:3,7-9] - edited"), Some("app/[id]/page.tsx"));
     }
 
     #[test]
-    fn a_body_is_read_section_by_section() {
+    fn bodies_are_split_into_sections() {
         let body = "said\n## What Changed\n- a\n## Other\n- b\n## Next Steps\n";
         let read = sections(body);
         assert_eq!(
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_is_no_part_of_what_a_line_says() {
+    fn pointers_are_stripped() {
         for (line, said) in
             [("- a @12", "- a"), ("- a @", "- a @"), ("- a@1", "- a@1"), ("b @x ", "b @x")]
         {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_task_and_size() {
+    fn summaries_have_the_task_and_the_file_count() {
         let changed = "## What Changed\n- [a.rs:1] - x\n- [a.rs:9] - y\n- [b.rs:1-3] - z\n";
         let body =
             format!("{changed}## Next Steps\n## Task\n\n> Implementing auth\u{1b} feature @57\n");

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_everybody_else() {
+    fn sha256_matches_known_values() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(sha256(b""), empty);
         assert_eq!(decode_hex("00ff1a"), Some(vec![0, 255, 26]));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mac_is_good_for_its_text_and_its_key_alone() {
+    fn a_mac_is_valid_only_for_its_text_and_key() {
         let (key, other) = (SealingKey::new([7; 32]), SealingKey::new([8; 32]));
         let mac = key.mac("text");
         assert!(key.verifies(&mac, "text") && key.is_key_of(&mac));

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_tells_time_session_and_place_in_the_second() {
+    fn ids_contain_time_session_and_number() {
         let session = SessionId::new("5f2c81aa-77b0-4c55").unwrap();
         assert_eq!(id(1_794_722_294_946, &session, 1), "2026-11-15-055814-5f2c81aa");
         assert_eq!(id(1_794_722_294_946, &session, 3), "2026-11-15-055814-5f2c81aa-3");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_other_systems_are_taken_apart_too() {
+    fn bom_and_crlf_are_accepted() {
         let parts = CheckpointParts { front_matter: "a: 1\n", body: "## B\n" };
         assert_eq!(split("---\na: 1\n---\n\n## B\n"), Ok(parts));
         assert_eq!(split("\u{feff}---\na: 1\n--- \n## B\n"), Ok(parts));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_fences_is_no_checkpoint() {
+    fn text_without_fences_is_rejected() {
         for text in ["", "\n", "## What Changed\n", " ---\na: 1\n---\n", "----\n---\n"] {
             assert_eq!(split(text), Err(CheckpointProblem::NoFrontMatter), "{text:?}");
         }

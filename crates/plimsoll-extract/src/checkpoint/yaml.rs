@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_be_mistaken_is_quoted() {
+    fn ambiguous_texts_are_quoted() {
         for bare in ["main", "/path/to/my-project", "a1", "feature/x_y.z"] {
             assert_eq!(scalar(bare), bare);
         }

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_keyword_is_found_wherever_it_stands_and_in_whatever_case() {
+    fn keywords_are_found_at_any_position_and_in_any_case() {
         for rule in RULES {
             let text = format!("é{}{}é", rule.keyword.to_uppercase(), rule.keyword);
             let length = rule.keyword.len();

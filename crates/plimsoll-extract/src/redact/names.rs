@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_names_last_word_says_what_it_names() {
+    fn the_last_word_of_a_name_decides() {
         let secret = [
             "API_TOKEN",
             "apiKey",

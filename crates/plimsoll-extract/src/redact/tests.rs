@@ -32,7 +32,7 @@ fn a_text_without_secrets_is_not_copied() {
 }
 
 #[test]
-fn only_the_value_goes() {
+fn only_the_value_is_redacted() {
     let url = format!("postgres://user:{}@host/db", "secret");
     assert_eq!(redact(&url), "postgres://user:[redacted:password]@host/db");
     let env = format!("export DB_PASSWORD={} && run", "hunter2");
@@ -42,7 +42,7 @@ fn only_the_value_goes() {
 }
 
 #[test]
-fn a_long_value_goes_to_its_end_wherever_it_was_looked_at() {
+fn long_values_are_redacted_to_their_end() {
     for length in 240..260 {
         for between in [".", "é", ".:"] {
             let value = random("abcdef0123456789", length, 7) + between + "tail9tail9";
@@ -54,7 +54,7 @@ fn a_long_value_goes_to_its_end_wherever_it_was_looked_at() {
 }
 
 #[test]
-fn a_value_is_taken_whole_wherever_the_look_around_a_kind_ends() {
+fn values_beyond_the_search_limit_are_redacted_whole() {
     let part = |seed| random("abcdefghkmnpqrstuvwxyzABCDEFGHKMNPQRSTUVWXYZ23456789", 8, seed);
     let value = format!("{}é{}é{}", part(1), part(2), part(3));
     let redacted = |before: usize| {
@@ -69,7 +69,7 @@ fn a_value_is_taken_whole_wherever_the_look_around_a_kind_ends() {
 }
 
 #[test]
-fn a_member_is_judged_by_its_name() {
+fn member_names_announce_secrets() {
     let hash = random("abcdef0123456789", 40, 2);
     assert_eq!(redact_member("api_key", &hash), "[redacted:key]");
     assert_eq!(redact_member("X-Auth-Token", &hash), "[redacted:token]");

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_would_write_is_random() {
+    fn generated_values_are_random() {
         for value in
             ["s3cr3t", "a1b2c3d4", "kJ8xQ2mP", "qwertzuiopasdfghjklyxcvbnmqwert", "x/Y9z8w7v6u5"]
         {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn references_and_placeholders_are_seen() {
+    fn references_and_placeholders_are_recognized() {
         for value in ["$TOKEN", "${{ secrets.X }}", "pre-${TOKEN}", "process.env.X", "%s", "<x>"] {
             assert!(is_reference(value.as_bytes()), "{value}");
         }

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_names_are_environments() {
+    fn only_plain_names_are_valid() {
         for good in ["development", "a", "7", "api-v2.staging_eu", &"x".repeat(64)] {
             assert_eq!(SaveEnvironment::new(good).unwrap().as_str(), good);
         }

@@ -67,7 +67,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_checkpoint_tells_what_a_save_says() {
+    fn saves_are_filled_from_checkpoints() {
         let save = told(BODY);
         assert_eq!(save.task, "Mend the hull - 1 file modified");
         assert_eq!(save.context.as_deref(), Some("> Mend the hull\n- [src/a.rs:3-4] - edited"));

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_has_no_secrets_and_cannot_forge_a_line() {
+    fn sanitized_saves_have_no_secrets_or_extra_lines() {
         let new = NewSave {
             task: " use ghp_0123456789abcdefghijABCDEFGHIJ456789 \u{1b}[31m".to_owned(),
             context: Some(" \u{7} ".to_owned()),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_with_a_control_character_in_it_is_none_the_less_one() {
+    fn secrets_split_by_a_control_character_are_redacted() {
         let broken = "ghp_0123456789\u{8}abcdefghijABCDEFGHIJ456789".to_owned();
         let new = NewSave { task: broken.clone(), tags: vec![broken], ..NewSave::default() };
         let kept = new.sanitized();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_stays_and_the_rest_is_filled_in() {
+    fn only_empty_fields_are_filled_in() {
         let text = |text: &str| Some(text.to_owned());
         let said = NewSave { next_steps: text("dry"), ..NewSave::default() };
         let kind = SaveKind::Auto;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_save_is_written_and_read_as_flat_json() {
+    fn saves_are_flat_json() {
         let what = NewSave { task: "Mend it".to_owned(), ..NewSave::default() };
         let save = Save { id: "1".to_owned(), created: 2, what };
         let json = serde_json::to_string(&save).unwrap();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_known_by_their_names() {
+    fn kinds_have_labels() {
         for kind in SaveKind::ALL {
             assert_eq!(SaveKind::from_label(kind.label()), Some(kind));
         }

@@ -48,7 +48,7 @@ mod tests {
     use crate::save::NewSave;
 
     #[test]
-    fn a_save_is_given_back_as_data() {
+    fn saves_are_fenced_as_data() {
         let what = NewSave {
             task: "Mend it".to_owned(),
             context: Some("x".repeat(5_000)),

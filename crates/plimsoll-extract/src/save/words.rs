@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_told_by_its_first_line() {
+    fn commits_are_named_by_their_first_line() {
         let message = format!("{}\n\nbody", "é".repeat(100));
         let sha = "0123456789abcdef0123456789abcdef01234567";
         let save = commit_save(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_by_their_counts() {
+    fn test_runs_are_described_by_their_counts() {
         let run = TestRun { passed: true, count: Some(12), seconds: 1.24, ..TestRun::default() };
         let save = super::test_run_save(environment(), &run);
         assert_eq!(save.task, "Tests passed: 12 tests in 1.2s");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_window_is_told_by_its_figures() {
+    fn full_windows_are_described_by_their_fill_level() {
         let save =
             full_window_save(environment(), NearlyFullWindow { used: 170_000, window: 200_000 });
         assert_eq!(save.task, "[Auto-save at 85% context]");

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_everyday_programs_can_be_searched() {
+    fn everyday_programs_are_sorted() {
         assert!(EVERYDAY.is_sorted() && CHECKS.is_sorted());
     }
 
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_builds_or_checks_is_known_alone() {
+    fn build_and_check_programs_need_no_subcommand() {
         for (line, key) in [
             ("pytest -q", "pytest"),
             ("make -j4", "make"),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pipe_hides_is_told_by_the_output() {
+    fn output_reveals_failures_hidden_by_a_pipe() {
         let mut known = KnownCommands::default();
         run(&mut known, "cargo build 2>&1 | tail -5", false, "error: could not compile `a`");
         run(&mut known, "npm run build | tail", false, "ERROR in ./src/a.ts");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn one_target_closes_no_other() {
+    fn success_of_one_target_clears_no_other() {
         let mut known = KnownCommands::default();
         run(&mut known, "make deploy", true, "failed");
         run(&mut known, "pytest tests/a.py", true, "failed");
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_success_closes_what_failed() {
+    fn a_later_success_clears_a_failure() {
         let mut known = KnownCommands::default();
         let said = "running\nerror[E0308]: mismatched types\n  --> src/a.rs:1";
         run(&mut known, "cargo test --all", true, said);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_works_as_a_whole_closes_what_failed_in_part() {
+    fn success_of_the_whole_clears_failures_of_parts() {
         let mut known = KnownCommands::default();
         run(&mut known, "git rebase origin/main", true, "error: could not apply");
         run(&mut known, "go test ./a", true, "FAIL");
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_from_what_runs_beside_them() {
+    fn tests_are_distinguished_from_other_commands() {
         let mut known = KnownCommands::default();
         let said = "test result: FAILED. 3 passed; 1 failed; 0 ignored";
         run(&mut known, "cargo build -q && cargo test | tail -3 && git push origin x", false, said);

@@ -584,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_folder_holds_as_long_as_it_does_in_a_shell() {
+    fn cd_lasts_as_long_as_in_a_shell() {
         let written = |path| [(path, ChangeKind::Written)];
         check("(cd web && npm i) && echo > b.ts", &written("b.ts"));
         check("(cd web && echo > b.ts)", &written("web/b.ts"));
@@ -597,14 +597,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_written_down_late_is_not_entered_twice() {
+    fn a_late_folder_report_is_not_applied_twice() {
         let line = plimsoll_core::shell::commands("cd web && echo > a.ts");
         let all = effects(&line, Some("/app"), Some("/app/web")).all;
         assert!(matches!(&all[..], [Effect::Change(it)] if it.path == "web/a.ts"), "{all:?}");
     }
 
     #[test]
-    fn a_line_that_failed_did_what_stands_before_its_last_command() {
+    fn a_failed_line_applies_all_but_its_last_command() {
         let line = plimsoll_core::shell::commands("git checkout -- a.rs && cargo test > log.txt");
         let Effects { all, before_last, .. } = effects(&line, Some("/app"), None);
         assert_eq!((all.len(), before_last), (2, 1));
@@ -658,7 +658,7 @@ mod tests {
     }
 
     #[test]
-    fn stashes_are_told_apart() {
+    fn stash_commands_are_distinguished() {
         let stash =
             |paths, untracked| Some(Effect::Stash { paths, untracked, keeps_staged: false });
         check_git("git stash", stash(these(&[""]), false));
@@ -673,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_say_how_much_they_take() {
+    fn commits_include_staged_or_all_changes() {
         check_git("git add -A", Some(Effect::Stage(these(&[""]))));
         check_git("git add src/a.rs docs", Some(Effect::Stage(these(&["src/a.rs", "docs"]))));
         let commit = |all| Some(Effect::Commit { repository: String::new(), all, amends: false });

@@ -71,12 +71,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_start_is_looked_for() {
+    fn may_start_covers_every_start() {
         assert!(STARTS.iter().all(|start| may_start(start)));
     }
 
     #[test]
-    fn failures_are_told_from_good_news_and_from_what_is_shown() {
+    fn failures_are_distinguished_from_successes_and_shown_text() {
         for (program, said) in [
             ("cargo", "warning: x\nerror: could not compile `a` (lib)"),
             ("cargo", "\u{1b}[1m\u{1b}[31merror[E0308]\u{1b}[0m: mismatched types"),

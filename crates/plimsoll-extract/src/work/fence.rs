@@ -57,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_quoted_stays_inside_the_fence(text in ".*", tries in 0..4) {
+        fn quoted_text_stays_inside_the_fence(text in ".*", tries in 0..4) {
             // An attacker who knows how the tag is made tries to close the fence, and again after
             // it changed.
             let forge = |text: String, _| {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_as_said() {
+    fn length_matches_the_fence() {
         assert!(fenced("", "From afar.").len() <= length("From afar."));
     }
 }

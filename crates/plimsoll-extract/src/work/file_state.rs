@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_changed_counts_more_than_what_was_read() {
+    fn changes_replace_reads() {
         let mut file = FileState::default();
         file.read(Some((1, 200)), 1, 10);
         assert_eq!((file.newest_lines().as_deref(), file.place), (Some("1-200"), 10));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opposite_edit_takes_an_edit_back() {
+    fn a_reverse_edit_undoes_an_edit() {
         let mut file = FileState::default();
         edit(&mut file, 1, 2);
         edit(&mut file, 3, 4);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_the_first_content_again_takes_everything_back() {
+    fn writing_the_original_content_undoes_all_changes() {
         let mut file = FileState::default();
         edit(&mut file, 7, 8);
         file.written(WrittenText::Whole(2), ChangeKind::Overwritten, &[], || None, (1, 1));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_stays_new_when_edits_of_it_are_taken_back() {
+    fn a_new_file_stays_new_when_its_edits_are_undone() {
         let mut file = FileState::default();
         file.written(WrittenText::Whole(1), ChangeKind::Created, &[], || None, (1, 1));
         edit(&mut file, 1, 2);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_outlasts_what_is_put_back_later() {
+    fn committed_changes_survive_a_later_restore() {
         let mut file = FileState::default();
         edit(&mut file, 1, 2);
         file.commit(1);

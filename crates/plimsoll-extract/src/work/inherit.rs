@@ -162,7 +162,7 @@ mod tests {
 ";
 
     #[test]
-    fn what_the_session_before_knew_is_told_behind_what_is_known_now() {
+    fn older_facts_follow_current_ones() {
         let body = after(OWN);
         assert_eq!(
             section(&body, "What Changed"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_and_errors_of_its_own_take_the_place_of_the_old_ones() {
+    fn own_plan_and_errors_replace_older_ones() {
         let plan = "- [ ] Mend the hull. Never touch the ballast. @7";
         assert!(section(&after(OWN), "Next Steps").ends_with("- [ ] caulk the seams"));
         let own = OWN.replacen(plan, "- [ ] paint it @7", 1).replacen(
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_row_of_sessions_stays_within_its_room() {
+    fn many_sessions_stay_within_the_limit() {
         let mut body = BEFORE.to_owned();
         for leg in 0..2_000 {
             let own = OWN.replace("src/a.rs", &format!("src/file-number-{leg}.rs"));

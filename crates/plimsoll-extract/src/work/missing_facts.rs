@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_told_is_given() {
+    fn missing_facts_are_listed() {
         let text = missing_facts(&work(), &["nothing of it"], 300);
         for name in ["cargo nextest run -p hull", "#4711", "src/hull.rs (3-6)", "load_line"] {
             assert!(text.contains(name), "{name}: {text}");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_not_given_again() {
+    fn known_facts_are_not_listed() {
         let told = ["hull.rs, load_line and #4711", "cargo nextest run is how"];
         assert_eq!(missing_facts(&work(), &told, 300), "");
     }

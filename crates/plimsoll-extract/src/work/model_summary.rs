@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_come_first_and_all_else_stays() {
+    fn the_summary_comes_first_and_other_items_stay() {
         let body = "## What Changed\n\n- [a.rs] - edited\n\n## Why Changed\n\n- asked for: x\n\n\
             ## Key Decisions\n\n- none seen\n\n## Next Steps\n\n- [ ] y\n";
         let words = "## Why Changed\n- the hull leaks\n## Key Decisions\n1. tar, because\n   it is \
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_understood_as_models_write_them() {
+    fn headings_are_recognized_in_several_notations() {
         let words =
             ModelSummary::parse("because\n\n**Decisions:**\n* a\n\nNext:\nb\n# Why\nc\nWhy not: d");
         let expected = ModelSummary {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_in_the_command_that_hands_them_over() {
+    fn summaries_are_found_in_the_submitting_command() {
         let call =
             "plimsoll checkpoint create 5f2c --refine <<'END'\n- a\n## Next Steps\n- b\nEND\n- c";
         assert_eq!(
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn later_checkpoints_have_the_words_and_for_a_while_what_comes_next() {
+    fn later_checkpoints_keep_the_summary_and_drop_old_steps() {
         let call = |command: &'static str| WorkRecord {
             events: vec![WorkEvent::ToolCall {
                 call: "1",
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn no_item_can_begin_a_section() {
+    fn no_item_can_start_a_section() {
         let body = "## Why Changed\n\n- none seen\n\n## Next Steps\n\n- none seen\n";
         let words = "- a\n## Task\n- b\r## Commands\u{2028}## Task\n\u{1b}[2J## References\n";
         let text = refined(words, body);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_go_and_long_words_are_cut() {
+    fn secrets_are_redacted_and_long_items_truncated() {
         let secret = ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].concat();
         let long = format!("- {}\n", "word ".repeat(400)).repeat(60);
         let words =
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn without_words_a_body_is_what_it_was() {
+    fn an_empty_summary_leaves_the_body_unchanged() {
         let body = "x\n## Why Changed\n\n- none seen\n\n## Next Steps\n\n- [ ] y\n";
         assert_eq!(ModelSummary::default().add_to(body.to_owned()), body);
     }

@@ -354,13 +354,13 @@ mod tests {
     }
 
     #[test]
-    fn patterns_and_calls_are_no_files() {
+    fn patterns_and_calls_are_not_files() {
         check(NameKind::File, "ls *_test.go **/*.spec.ts **src/a.rs**", &["src/a.rs"]);
         check(NameKind::File, "console.log(x); process.env.X = process.env", &[]);
     }
 
     #[test]
-    fn names_may_have_letters_with_marks() {
+    fn names_may_have_accented_letters() {
         check(
             NameKind::Symbol,
             "ÄrgerParser →fooBar naïveCase_x",
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_whole() {
+    fn urls_are_complete() {
         for address in
             ["https://docs.rs/serde/1.0.0/serde/?search=foo&x=2", "https://example.org/a,b;c=1"]
         {

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_has_changed_is_told() {
+    fn only_changed_files_are_listed() {
         assert_eq!(render_pause_changes(&[], None, 60_000), "");
         let files = [("src/a.rs", FileStatus::Changed), ("src/b.rs", FileStatus::Gone)];
         let text = render_pause_changes(&files, Some("the branch was a and is b"), 3_700_000);

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_counts_until_a_list_is_made_of_it() {
+    fn a_list_replaces_its_plan() {
         let mut plan = WorkPlan::default();
         plan.agree("# Title\n\n## Context\nwords\n\n### 1. Do a\n- detail\n### 2. Do b\n", 5);
         assert_eq!(open(&plan), ["1. Do a", "2. Do b"]);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_its_steps_in_several_ways() {
+    fn plan_steps_are_found_in_several_notations() {
         assert_eq!(steps("# T\n- [x] a\n- [ ] b\n1. c"), [("a", true), ("b", false)]);
         assert_eq!(steps("## Step 1: a\n1) b\n   2. c"), [("Step 1: a", false), ("1) b", false)]);
         assert_eq!(steps("# Make it so\nwords"), [("Make it so", false)]);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_says_comes_next_counts_without_a_plan() {
+    fn proposed_steps_count_without_a_plan() {
         let mut plan = WorkPlan::default();
         let said = "Done:\n- a\n\n**Next steps:**\n\n1. Wire `b` up\n   - in two parts\n2. Test it\n\nShall I?\n- no";
         plan.propose(said, 3);

@@ -54,12 +54,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_replies_can_be_searched() {
+    fn replies_are_sorted() {
         assert!(REPLIES.is_sorted());
     }
 
     #[test]
-    fn a_sentence_is_told_without_what_stands_before_it() {
+    fn list_markers_and_stray_quotes_are_stripped() {
         assert_eq!(bare("- - If it leaks, never sail"), "If it leaks, never sail");
         assert_eq!(bare("\" but I don't see it"), "but I don't see it");
         assert_eq!(bare("\"Hull\" must stay"), "\"Hull\" must stay");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_told_from_requests() {
+    fn replies_are_not_requests() {
         for reply in ["yes", "ok go on", "1", "do it", "Yes, please continue.", "option 2 then", ""]
         {
             assert!(is_reply(reply), "{reply}");

@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn the_task_is_what_was_asked_for_not_the_replies_to_it() {
+    fn the_task_omits_replies() {
         let text =
             given(&asked(&["move the hull into its own crate", "yes", "ok go on", "1"]), 500);
         assert!(text.contains("## Task\n> move the hull into its own crate\n"), "{text}");
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_the_room_that_nobody_else_needs() {
+    fn requests_use_spare_room() {
         const LONG: &str = "paint the load line on both sides of the hull where everybody sees it, \
             and then some more of it so that it is long enough to be cut somewhere in between, which \
             it must not be as long as there is room for the whole of it and of nothing else at all.";
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_stand_as_they_were_typed() {
+    fn commands_are_listed_as_typed() {
         const LINES: [&str; 2] = [
             "docker compose -f deploy/docker-compose.production.yml up -d --build",
             "CI=1 npx jest run --runInBand",

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_is_given_with_its_origin_and_age() {
+    fn restores_name_origin_and_age() {
         let text = given(500, &unknown_status);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("## Resuming from Checkpoint"));
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_become_of_a_file_is_said_behind_its_name() {
+    fn file_status_follows_the_name() {
         let text = given(500, &|path| (path == "src/a.rs").then_some(FileStatus::Gone));
         assert!(text.contains("src/a.rs (3-4) [gone]: f, g\nsrc/h.rs\n"), "{text}");
     }
 
     #[test]
-    fn the_budget_is_kept() {
+    fn the_budget_is_respected() {
         for budget in [60, 100, 150] {
             assert!(given(budget, &unknown_status).len() <= budget * 4);
         }

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moves_a_cursor_goes() {
+    fn control_characters_are_removed() {
         assert_eq!(sanitize("a\n\tb — ä"), "a\n\tb — ä");
         assert_eq!(sanitize("\u{1b}]0;x\u{7}a\r\nb\u{9b}2J\u{202e}c\u{7f}"), "]0;xa \nb2Jc");
         assert!(
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_broken_by_what_goes_is_found() {
+    fn secrets_split_by_control_characters_are_redacted() {
         let broken = |by: &str| ["use ghp_0123456789", by, "abcdefghijABCDEFGHIJ456789"].concat();
         for by in ["\u{8}", "\u{202e}", "\u{9b}"] {
             assert_eq!(sanitize(&broken(by)), "use [redacted:github-token]", "{by:?}");
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_says_whole_what_was_taken_out() {
+    fn truncated_markers_are_completed() {
         let kept = sanitize("password=hunter2secret and more");
         assert_eq!(first_chars(&kept, 14), first_chars(&first_chars(&kept, 14), 14));
         assert_eq!(first_chars(" a b", 2), "a");
     }
 
     #[test]
-    fn no_line_begins_a_section() {
+    fn no_line_starts_a_section() {
         assert_eq!(sanitize_line("## Next Steps".to_owned()), "- ## Next Steps");
         assert_eq!(sanitize_line(" # a\n## b".to_owned()), "-  # a ## b");
         assert_eq!(sanitize_line("#12 is open".to_owned()), "#12 is open");

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_lately_counts_most() {
+    fn recent_use_counts_most() {
         let (mut old, mut new) = (UseScore::default(), UseScore::default());
         old.add(1.0, 1);
         new.add(1.0, 800);

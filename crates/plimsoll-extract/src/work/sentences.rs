@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_told_from_the_rest() {
+    fn only_instructions_are_found() {
         let found: Vec<&str> =
             directives("Fix the login. Don’t touch the schema. It is a nice day today.").collect();
         assert_eq!(found, ["Don’t touch the schema."]);

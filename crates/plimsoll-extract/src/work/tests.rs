@@ -12,14 +12,14 @@ fn returned(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn only_a_diff_puts_a_side_before_a_path() {
+fn diff_prefixes_are_stripped_only_in_diffs() {
     let diff = "diff --git a/src/x.rs b/src/x.rs\n--- a/src/x.rs\n+++ b/src/x.rs\n+see b/y.rs";
     assert_eq!(returned(diff), ["src/x.rs", "b/y.rs"]);
     assert_eq!(returned("a/src/x.rs:3: unused\nb/y.rs"), ["a/src/x.rs", "b/y.rs"]);
 }
 
 #[test]
-fn what_we_gave_to_a_session_is_no_source_of_names() {
+fn restored_text_is_not_a_source_of_names() {
     let given = fence::fenced("src/hull.rs: readHull", "From afar.");
     assert_eq!(returned(&format!("$ cat it\n{given}")), [""; 0]);
     assert_eq!(returned("src/hull.rs: readHull"), ["src/hull.rs", "readHull"]);
@@ -107,7 +107,7 @@ impl Session {
 }
 
 #[test]
-fn files_of_one_name_in_several_folders_are_told_apart() {
+fn files_with_the_same_name_are_distinguished() {
     let listed = "./packages/web/package.json\n./package.json";
     let mut session = Session::default();
     session.shell("find . -name package.json", listed).edit("/app/package.json", "1", "2");
@@ -232,7 +232,7 @@ fn a_stash_that_is_popped_with_a_conflict_brings_the_edits_back() {
 }
 
 #[test]
-fn what_a_command_made_and_removed_is_not_listed() {
+fn files_created_and_removed_are_not_listed() {
     let mut session = Session::default();
     session.shell("echo > probe_test.go; go test; rm probe_test.go", "").check(&[]);
     session.shell("echo > probe_test.go; go test; rm probe_test.go", "").check(&[]);
@@ -242,7 +242,7 @@ fn what_a_command_made_and_removed_is_not_listed() {
 }
 
 #[test]
-fn what_was_staged_outlasts_a_checkout() {
+fn staged_changes_survive_a_checkout() {
     let mut session = Session::default();
     session.edit("/app/a.rs", "1", "2").shell("git add a.rs", "");
     session.shell("git checkout a.rs", "").shell("git stash --keep-index", "").check(&["a.rs"]);

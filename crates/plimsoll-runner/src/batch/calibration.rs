@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_is_used_where_it_is_nearer_on_cases_it_has_not_seen() {
+    fn a_factor_is_used_if_it_is_better_on_held_back_cases() {
         let history = cases(Kind::Fix, &[4_000, 5_000, 6_000, 5_000, 5_000, 4_000, 5_000, 4_000]);
         let calibration = Calibration::of(&history);
         let trial = calibration.kinds[0].test.unwrap();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_that_newer_work_does_not_bear_out_is_not_used() {
+    fn a_factor_that_newer_cases_contradict_is_not_used() {
         let history = cases(Kind::Fix, &[9_000, 9_000, 9_000, 9_000, 9_000, 9_000, 1_100, 900]);
         let calibration = Calibration::of(&history);
         assert!(calibration.kinds[0].test.is_some());
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_used_is_nearer_and_order_does_not_matter(
+        fn factors_in_use_are_better_and_order_does_not_matter(
             measured in prop::collection::vec(0_u64..1_000_000, 0..60)
         ) {
             let mut history = cases(Kind::Other, &measured);

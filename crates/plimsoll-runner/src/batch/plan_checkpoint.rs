@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_and_left_of_the_plan_is_told_beside_what_the_session_did() {
+    fn the_body_combines_the_plan_with_the_work_of_the_session() {
         let (keel, sails) =
             (piece("1", "Fix the keel", "keel.rs"), piece("2", "Add sails", "jib.rs"));
         let body = "## What Changed\n\n- [keel.rs:3] - edited @7\n\n## Why Changed\n\n- last said: done @9\n\n\
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_transcript_the_plan_is_all_there_is_to_tell() {
+    fn without_a_transcript_the_body_comes_from_the_plan() {
         let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
         let keel = piece("1", &format!("Fix the keel with {token}"), "keel.rs");
         let told = told("", &[&keel], &[]);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_telling_takes_the_place_of_the_first() {
+    fn a_second_body_replaces_the_plan_of_the_first() {
         let (keel, sails) = (piece("1", "Fix the keel", "a"), piece("2", "Add sails", "b"));
         let once = told("", &[&keel], &[&sails]);
         let twice = told(&once, &[&keel, &sails], &[]);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_told_its_tasks_what_is_done_and_nothing_of_the_rest() {
+    fn the_prompt_lists_the_tasks_and_the_finished_work_only() {
         let masts =
             piece("masts.1", "Refactor the masts", &["src/fore.rs", "src/main.rs"], Some("masts"));
         let sails = piece("sails", "Add sails\n- a jib\n- a spanker", &[], None);
@@ -133,7 +133,7 @@ When they are done, end with one sentence for each that says what came of it. If
     }
 
     #[test]
-    fn a_part_of_a_task_is_told_with_what_it_is_for_and_that_only_once() {
+    fn parent_tasks_are_described_once() {
         let above = |id: &str, words: &str, files: &[&str]| Above {
             id: id.to_owned(),
             description: words.to_owned(),
@@ -165,7 +165,7 @@ This is for you to know what the tasks above are for. Of what follows do only wh
     }
 
     #[test]
-    fn a_long_plan_does_not_fill_the_prompt() {
+    fn a_long_plan_does_not_make_the_prompt_long() {
         let done: Vec<Piece> =
             (0..500).map(|id| piece(&id.to_string(), &"very ".repeat(200), &[], None)).collect();
         let text = prompt(&[&done[0]], &done.iter().collect::<Vec<_>>());

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_far_more_than_estimated_makes_the_rest_dearer_and_is_packed_again() {
+    fn an_underestimated_batch_scales_and_repacks_the_rest() {
         let run = story(160).build();
         let (plan, why) = replan(&run, &no_relations).unwrap();
         assert_eq!(plan.batches[0], run.plan.as_ref().unwrap().batches[0]);
@@ -150,20 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_half_as_much_again_changes_nothing() {
+    fn up_to_half_above_the_estimate_changes_nothing() {
         assert_eq!(replan(&story(120).build(), &no_relations), None);
         assert!(replan(&story(121).build(), &no_relations).is_some());
     }
 
     #[test]
-    fn where_no_work_of_the_kind_is_left_nothing_changes() {
+    fn without_work_of_the_kind_nothing_changes() {
         let last = vec![vec![Piece { tokens: 40, ..piece("a", "fix", &[]) }]];
         let run = RunBuilder::new(last).job(1, 1, &["a"], 40).session(1, 999).job_done(1).build();
         assert_eq!(replan(&run, &no_relations), None);
     }
 
     #[test]
-    fn what_the_user_says_a_task_takes_stands() {
+    fn figures_given_by_the_user_are_not_scaled() {
         let fix = |id: &str, given| Piece { tokens: 40, given, ..piece(id, "fix", &[]) };
         let rest = |batch| {
             let story = RunBuilder::new(vec![vec![fix("a", false)], batch]);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_planned_again_once_after_a_batch_and_not_before_its_end() {
+    fn replans_once_after_a_finished_batch() {
         let run = story(160).build();
         let (plan, why) = replan(&run, &no_relations).unwrap();
         assert_eq!(
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_formula_gave_is_remembered_for_calibration() {
+    fn the_unscaled_formula_figure_is_kept_for_calibration() {
         let (plan, _) = replan(&story(160).build(), &no_relations).unwrap();
         let told = |id: &str| plan.pieces().find(|piece| piece.id == id).unwrap().formula;
         assert_eq!((told("c"), told("other"), told("a")), (Some(40), None, None));

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_nobody_knows_is_told_what_to_do_in_a_word_or_on_its_stdin() {
+    fn an_unknown_command_gets_its_prompt_as_argument_or_on_stdin() {
         assert!(agent("sh -c true").unwrap().reads_on_stdin("a"));
         assert_eq!(
             agent("no-such-agent").err(),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_a_word_may_be_goes_to_stdin_or_nowhere() {
+    fn a_prompt_too_long_for_an_argument_goes_to_stdin_or_is_refused() {
         let (short, long) = ("a".repeat(100_000), "a".repeat(150_000));
         let told = |line: &str, prompt: &str| {
             let agent = agent(line).unwrap();

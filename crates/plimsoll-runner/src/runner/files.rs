@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_takes_a_run_up_removes_what_conductors_left_and_nothing_of_a_living_session() {
+    fn locking_removes_temporary_files_but_not_those_of_a_live_session() {
         let folder = tempfile::tempdir().unwrap();
         let files = RunFiles(folder.path().to_owned());
         let [left, living] = ["plan.plimsoll-4194305.tmp", "1-1.tmp"].map(|it| files.0.join(it));

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_lines_are_told_without_empty_ones_and_secrets() {
+    fn the_tail_has_no_empty_lines_and_no_secrets() {
         check("", &[]);
         check("one\n\n  two  \n\n", &["one", "  two"]);
         check("\u{1b}[31mred\u{1b}[0m\n", &["[31mred[0m"]);

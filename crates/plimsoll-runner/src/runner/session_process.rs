@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leg_leaves_its_output_and_its_exit_code() {
+    fn a_session_leaves_its_output_and_exit_code() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("stdin"), "in ").unwrap();
         let mut running = start(folder.path(), "cat; echo $LEG; echo no >&2; exit 3");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_is_asked_to_end_has_time_for_it() {
+    fn a_terminated_agent_has_time_to_finish() {
         let folder = tempfile::tempdir().unwrap();
         let line = "trap 'sleep 0.3; echo sealed; exit 9' TERM; echo begun; sleep 600 & wait";
         let mut running = start(folder.path(), line);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leg_whose_place_was_taken_never_begins() {
+    fn a_session_whose_pid_file_exists_never_begins() {
         let folder = tempfile::tempdir().unwrap();
         let leg = folder.path().join("1-1");
         assert!(matches!(SessionProcess::find(&leg, None).unwrap(), SessionProcess::Gone));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leg_that_runs_is_found_by_what_it_left() {
+    fn a_running_session_is_found_by_its_pid_file() {
         let folder = tempfile::tempdir().unwrap();
         let leg = folder.path().join("1-1");
         let mut running = start(folder.path(), "echo begun; sleep 600");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_was_killed_while_nobody_looked_has_no_exit_code() {
+    fn an_agent_killed_without_a_runner_has_no_exit_code() {
         let folder = tempfile::tempdir().unwrap();
         let mut running = start(folder.path(), "kill -9 $$");
         wait(&mut running);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outlives_a_killed_shell_is_ended_unless_it_is_somebody_elses() {
+    fn children_of_a_killed_shell_are_killed_unless_of_another_run() {
         assert!(!child_survives(&run()));
         assert!(child_survives(&RunId::new("019a8f00-0000-7000-8000-ffffffffffff").unwrap()));
     }

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_from_names() {
+    fn addresses_are_distinguished_from_names() {
         for host in ["127.0.0.1:8100", "127.0.0.1", "localhost:8100", "LOCALHOST", "[::1]:8100"] {
             assert!(is_address(host), "{host}");
         }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_named_once() {
+    fn host_header_must_be_present_once() {
         assert!(check_host(&request(&[("host", "127.0.0.1:8100")]), false).is_ok());
         assert!(check_host(&request(&[]), false).is_err());
         assert!(check_host(&request(&[("host", "a"), ("host", "127.0.0.1")]), true).is_err());

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_table_is_understood() {
+    fn parses_a_line_of_the_socket_table() {
         let line = "   3: 0100007F:A2C4 0100007F:1FA4 01 00000000:00000000 00:00000000 00000000  1000        0 84302 1 0000000000000000 20 0 0 10 -1";
         let (from, to) = (at("127.0.0.1:41668"), at("127.0.0.1:8100"));
         assert_eq!(owner_in_line(line, from, to), Some(1000));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_connection_is_ours_until_it_is_closed() {
+    fn own_connection_is_recognized_until_closed() {
         for own in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(listener) = TcpListener::bind(own) else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_never_us() {
+    fn another_machine_is_never_own_user() {
         assert!(!Peer::new(at("10.1.2.3:5000"), at("10.1.2.4:8100")).is_own_user());
     }
 }

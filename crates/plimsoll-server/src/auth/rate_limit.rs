@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_taken_comes_back_with_time() {
+    fn tokens_refill_over_time() {
         let bucket = TokenBucket::new(3);
         let now = Instant::now();
         let taken = (0..10).filter(|_| bucket.take_at(now).is_ok()).count();

@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_error_names_a_type_of_the_program() {
+    fn errors_do_not_name_rust_types() {
         for (parser, told) in [
             ("missing field `used_tokens`", "`used_tokens` is missing"),
             ("duplicate field `all`", "`all` is given twice"),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_object_is_taken() {
+    fn body_must_be_an_object() {
         let refused =
             |body: &str| must_be_object(body.as_bytes()).unwrap_err().parts().1.to_owned();
         assert_eq!(refused(" [\"e\", 1]"), "the body must be a JSON object, not an array");

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_looks_and_the_others_take_what_there_is() {
+    fn only_one_caller_computes_at_a_time() {
         let cached = Cached::default();
         assert_eq!(cached.get(Duration::ZERO), (None, true));
         assert_eq!(cached.get(Duration::ZERO), (None, false), "somebody looks already");

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gauge_is_told_in_words() {
+    fn gauge_has_a_text_for_screen_readers() {
         let source = ReadingSource::Measured;
         let load = WindowLoad { used: 150_000, window: 200_000, trigger: Some(167_000), source };
         let gauge = load.gauge(&Lines::default()).into_string();

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_stops_at_a_compaction_and_is_never_longer_than_the_picture() {
+    fn curve_splits_at_compactions_and_has_few_points() {
         let readings = (0..100_000).map(|at| (at * 100, 1000 + at as u64)).collect();
         let it =
             Plot { readings, window: 200_000, compactions: vec![5_000_000], ..Plot::default() };
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_picture_and_one_reading_is_one() {
+    fn no_readings_draw_nothing_and_one_reading_draws_a_point() {
         assert!(plot(&Plot::default()).is_none());
         let one = Plot { readings: vec![(5, 5)], window: 10, ..Plot::default() };
         assert!(plot(&one).unwrap().into_string().contains("h0.1"));

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_searched_for_is_marked_and_all_is_escaped() {
+    fn hits_are_highlighted_and_text_is_escaped() {
         let marked = highlight("A <b>leak</b> in the Leaky hull", "leak hull").into_string();
         assert_eq!(
             marked,
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_shown_where_it_fits() {
+    fn long_text_is_cut_around_the_hit() {
         let text = format!("{} überall ein leak {}", "ä".repeat(400), "ö".repeat(400));
         let marked = highlight(&text, "leak").into_string();
         assert!(marked.starts_with("… ") && marked.ends_with(" …"), "{marked}");

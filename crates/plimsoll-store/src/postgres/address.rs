@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_over_a_network_is_encrypted_unless_somebody_says_otherwise() {
+    fn encrypts_network_connections_by_default() {
         check("postgres://ann@db.example.com/plimsoll", true);
         check("postgres://ann@10.0.0.7/plimsoll", true);
         check("postgres://ann@db/plimsoll?sslmode=verify-full", true);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_makes_no_sense_is_not_repeated() {
+    fn errors_do_not_repeat_the_address() {
         for url in ["postgres://a:hunter2@db/x?sslmode=prefer", "postgres://a:hunter2@db:port/x"] {
             let Err(error) = Address::parse(url) else { panic!("{url}") };
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_may_be_escaped() {
+    fn decodes_percent_escapes_in_paths() {
         assert_eq!(percent_decode("%2Fetc%2Fca.pem"), "/etc/ca.pem");
         assert_eq!(percent_decode("/etc/100%"), "/etc/100%");
     }

@@ -135,14 +135,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_taken_apart() {
+    fn typed_text_is_split_into_terms() {
         assert_eq!(parse_terms(r#"load "two  words" - * "" AND"#), ["load", "two  words", "AND"]);
         assert_eq!(parse_terms(r#"open "quote"#), ["open", "quote"]);
         assert!(parse_terms(" -- \"\" *()").is_empty());
     }
 
     #[test]
-    fn a_word_almost_like_it_is_found() {
+    fn finds_a_similar_word() {
         let words = || lowercase_words("the Ballast is wet; ball, balls");
         assert_eq!(nearest("balast", words()).as_deref(), Some("ballast"));
         assert_eq!(nearest("ship", words()), None);

@@ -49,7 +49,7 @@ fn rank_of(store: &Store, query: &str, meant: &str) -> Option<usize> {
 }
 
 #[test]
-fn what_is_meant_comes_first() {
+fn the_intended_save_comes_first() {
     let store = store();
     let (mut count, mut first, mut ranks) = (0.0, 0.0, 0.0);
     for parts in lines(QUERIES) {

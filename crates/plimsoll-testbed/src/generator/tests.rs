@@ -41,7 +41,7 @@ fn check(options: &GeneratorOptions) -> Truth {
 }
 
 #[test]
-fn the_truth_is_what_a_full_scan_finds() {
+fn truth_matches_a_full_scan() {
     for layout in [Layout::Separate, Layout::Inline] {
         let truth =
             check(&GeneratorOptions { size: 6_000_000, layout, ..GeneratorOptions::default() });
@@ -51,7 +51,7 @@ fn the_truth_is_what_a_full_scan_finds() {
 }
 
 #[test]
-fn the_last_reading_is_where_it_was_asked_to_be() {
+fn the_last_reading_has_the_requested_size() {
     for size in [100_000, 1_000_000, 5_000_000] {
         for prompt_tokens in [9_000, 94_000, 160_000].map(Some) {
             check(&GeneratorOptions { size, prompt_tokens, ..GeneratorOptions::default() });

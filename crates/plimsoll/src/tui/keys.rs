@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_told_apart() {
+    fn bytes_are_decoded_into_keys() {
         let check = |bytes: &[u8], keys: &[Key]| assert_eq!(parse(bytes), keys, "{bytes:?}");
         check(b"q\r\x7f\x03", &[Key::Character('q'), Key::Enter, Key::Backspace, Key::Interrupt]);
         check(b"\x1b[A\x1bOB\x1b[5~\x1b[6~", &[Key::Up, Key::Down, Key::PageUp, Key::PageDown]);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_key_is_known() {
+    fn an_incomplete_sequence_is_detected() {
         for torn in [&b"\x1b"[..], b"q\x1b[", b"\x1bO", b"\x1b[5"] {
             assert!(is_incomplete(torn), "{torn:?}");
         }

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clipboard_is_given_base64() {
+    fn base64_is_encoded_correctly() {
         let read = ["", "p", "pl", "pli", "cd ~ && x"].map(|text| base64(text.as_bytes()));
         assert_eq!(read, ["", "cA==", "cGw=", "cGxp", "Y2QgfiAmJiB4"]);
     }

@@ -64,7 +64,7 @@ verified: true
 ";
 
 #[test]
-fn what_was_sealed_is_ours() {
+fn sealed_checkpoints_are_own() {
     let text = sealed();
     let verdict = check_own(&text);
     assert!(verdict.is_own_and_valid(), "{verdict:?}");
@@ -99,7 +99,7 @@ sha256: \"HASH\"
 }
 
 #[test]
-fn the_seeds_format_passes_as_foreign() {
+fn the_original_format_is_valid_and_foreign() {
     let verdict = check_own(SEED);
     assert!(verdict.is_valid() && verdict.origin == SealOrigin::Foreign, "{verdict:?}");
     let meta = verdict.meta.unwrap();
@@ -109,7 +109,7 @@ fn the_seeds_format_passes_as_foreign() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_parts_are_reported() {
     for section in REQUIRED_SECTIONS {
         let verdict = check_own(&SEED.replace(&format!("## {section}"), "## Else"));
         assert_eq!(verdict.problems, [CheckpointProblem::MissingSection(section)]);
@@ -127,7 +127,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn kinds_of_damage_are_told_apart() {
+fn truncation_and_edits_are_distinguished() {
     let text = sealed();
     let edited = check_own(&text.replacen("- something", "- anything!", 1));
     assert_eq!(
@@ -149,7 +149,7 @@ fn kinds_of_damage_are_told_apart() {
 }
 
 #[test]
-fn a_mac_of_ours_vouches_for_nothing_else() {
+fn a_mac_is_valid_only_for_its_own_file() {
     let text = sealed();
     let mac = text.lines().find(|line| line.starts_with("mac")).unwrap();
     let with = |line: &str| SEED.replace("verified: true\n", &format!("{line}\n"));
@@ -163,7 +163,7 @@ fn a_mac_of_ours_vouches_for_nothing_else() {
 }
 
 #[test]
-fn no_cut_passes_as_ours() {
+fn no_truncated_file_is_own() {
     let text = sealed();
     for end in 0..text.len() {
         assert!(!check_own(&text[..end]).is_own_and_valid(), "cut at {end}");
@@ -171,7 +171,7 @@ fn no_cut_passes_as_ours() {
 }
 
 #[test]
-fn no_changed_byte_passes_as_ours() {
+fn no_changed_byte_is_own() {
     let text = sealed();
     for at in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
@@ -182,7 +182,7 @@ fn no_changed_byte_passes_as_ours() {
 }
 
 #[test]
-fn hostile_front_matter_is_refused() {
+fn hostile_front_matter_is_rejected() {
     let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for at in 1_u8..20 {
         let (own, last) = (char::from(b'a' + at), char::from(b'a' + at - 1));
@@ -242,7 +242,7 @@ fn any_meta() -> impl Strategy<Value = Meta> {
 
 proptest! {
     #[test]
-    fn whatever_is_sealed_reads_back(meta in any_meta(), body in any::<String>()) {
+    fn sealed_checkpoints_read_back(meta in any_meta(), body in any::<String>()) {
         let (sealed, text) = SealingKey::new(KEY).seal(meta, &body);
         let parts = split(&text).unwrap();
         prop_assert_eq!(parts.body, &body);
@@ -252,14 +252,14 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_us_panic(text in any::<String>(), header in "[ -~\n]{0,200}") {
+    fn no_text_causes_a_panic(text in any::<String>(), header in "[ -~\n]{0,200}") {
         check(&text, None);
         check_own(&format!("---\n{header}\n---\n{text}"));
     }
 }
 
 #[test]
-fn a_glance_believes_only_what_was_sealed() {
+fn sealed_headers_are_verified() {
     use crate::checkpoint::SealedHeader;
     let (sealed, key) = (sealed(), SealingKey::new(KEY));
     // The start of the file is enough.

@@ -73,7 +73,7 @@ const CONTEXTS: &[&str] = &[
 ];
 
 #[test]
-fn commit_hashes_stay_wherever_they_stand() {
+fn commit_hashes_are_never_redacted() {
     let hashes: Vec<&str> = HASHES.split_whitespace().collect();
     assert_eq!(hashes.len(), 200);
     let texts = hashes.iter().flat_map(|hash| CONTEXTS.iter().map(|text| text.replace('§', hash)));

@@ -234,13 +234,13 @@ fn check(texts: impl Iterator<Item = String>) {
 }
 
 #[test]
-fn what_is_no_secret_stays_as_it_is() {
+fn non_secrets_are_unchanged() {
     assert!(NON_SECRETS.len() >= 80);
     check(NON_SECRETS.iter().map(ToString::to_string));
 }
 
 #[test]
-fn it_stays_in_a_transcripts_line_too() {
+fn non_secrets_are_unchanged_in_json() {
     check(
         NON_SECRETS
             .iter()
@@ -249,6 +249,6 @@ fn it_stays_in_a_transcripts_line_too() {
 }
 
 #[test]
-fn it_stays_between_other_lines() {
+fn non_secrets_are_unchanged_between_other_lines() {
     check(NON_SECRETS.iter().map(|text| format!("before\n{text}\nafter")));
 }

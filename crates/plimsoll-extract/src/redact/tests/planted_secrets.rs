@@ -588,7 +588,7 @@ fn redaction_fault(text: &str, secret: &str, kind: &str) -> Option<String> {
 }
 
 #[test]
-fn tokens_go_wherever_they_stand() {
+fn tokens_are_redacted_in_every_context() {
     let tokens = TOKENS.iter().map(planted_token);
     let faults = tokens.flat_map(|(kind, secret)| {
         contexts(&secret).into_iter().filter_map(move |text| redaction_fault(&text, &secret, kind))
@@ -597,7 +597,7 @@ fn tokens_go_wherever_they_stand() {
 }
 
 #[test]
-fn values_go_with_every_way_to_name_them() {
+fn named_values_are_redacted_in_every_notation() {
     let mut faults = Vec::new();
     for (seed, (kind, name, alphabet, length)) in NAMED.iter().enumerate() {
         let secret = random(alphabet, *length, seed as u64);
@@ -608,7 +608,7 @@ fn values_go_with_every_way_to_name_them() {
 }
 
 #[test]
-fn secrets_go_from_the_places_made_for_them() {
+fn secrets_are_redacted_in_known_places() {
     let mut faults = Vec::new();
     for (kind, before, secret, after) in placed_secrets() {
         let text = format!("{before}{secret}{after}");
@@ -621,7 +621,7 @@ fn secrets_go_from_the_places_made_for_them() {
 }
 
 #[test]
-fn a_value_is_secret_by_its_place_even_if_it_looks_like_a_hash() {
+fn hashes_in_secret_positions_are_redacted() {
     assert!(POSITIONS.len() >= 80);
     let mut faults = Vec::new();
     for (seed, (kind, place)) in POSITIONS.iter().enumerate() {
@@ -640,7 +640,7 @@ fn a_value_is_secret_by_its_place_even_if_it_looks_like_a_hash() {
 }
 
 #[test]
-fn bot_tokens_of_discord_go_wherever_they_stand() {
+fn discord_bot_tokens_are_redacted_anywhere() {
     let numbers = [198_622_483_471_925_248, 1_189_345_678_901_234_567, 84_484_653_687_267_328];
     let tokens = (1..).zip(numbers).flat_map(|(seed, number)| {
         let drawn = [random(ALNUM, 25, seed), random(URL, 6, seed), random(URL, 38, seed)];
@@ -656,7 +656,7 @@ fn bot_tokens_of_discord_go_wherever_they_stand() {
 }
 
 #[test]
-fn a_transcripts_line_keeps_no_secret_either() {
+fn secrets_in_json_lines_are_redacted() {
     let mut faults = Vec::new();
     for (kind, before, secret, after) in placed_secrets() {
         let line = in_json(&format!("{before}{secret}{after}"));

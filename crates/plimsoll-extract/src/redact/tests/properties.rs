@@ -93,13 +93,13 @@ fn check_other_text_is_unchanged(text: &str) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn any_text_is_taken(text in ".{0,200}") {
+    fn properties_hold_for_any_text(text in ".{0,200}") {
         check_properties(&text)?;
         check_other_text_is_unchanged(&text)?;
     }
 
     #[test]
-    fn any_mess_of_secrets_is_taken(text in secret_fragments()) {
+    fn properties_hold_for_secret_fragments(text in secret_fragments()) {
         check_properties(&text)?;
         check_other_text_is_unchanged(&text)?;
     }

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_endings_can_be_searched() {
+    fn extensions_are_sorted() {
         assert!(EXTENSIONS.is_sorted());
         assert!(EXTENSIONS.iter().all(|ending| ending.len() <= LONGEST_ENDING));
     }

@@ -54,7 +54,7 @@ impl Session {
 }
 
 #[test]
-fn needed_is_what_stood_before_and_is_used_before_it_is_shown_again() {
+fn names_used_before_being_shown_again_are_needed() {
     Session::default()
         .shown("fn read_hull() in src/hull.rs, draught_of, waterLine, paintColour")
         .compacted("read_hull and draught_of are done", "src/hull.rs: read_hull, waterLine")
@@ -75,7 +75,7 @@ fn needed_is_what_stood_before_and_is_used_before_it_is_shown_again() {
 }
 
 #[test]
-fn a_name_is_kept_only_as_a_whole() {
+fn names_count_only_as_whole_words() {
     Session::default()
         .said("readHull, commit 1a2b3c4d, see PROJ-12")
         .compacted("readHullTwice PROJ-123", "1a2b3c4d5e6f")
@@ -84,7 +84,7 @@ fn a_name_is_kept_only_as_a_whole() {
 }
 
 #[test]
-fn a_file_is_kept_if_it_can_be_told_from_others() {
+fn files_count_only_if_unambiguous() {
     Session::default()
         .shown("src/hull/mod.rs src/mast/mod.rs src/keel.rs")
         .compacted("mod.rs and keel.rs", "crates/app/src/hull/mod.rs")
@@ -98,7 +98,7 @@ fn a_file_is_kept_if_it_can_be_told_from_others() {
 }
 
 #[test]
-fn commands_count_by_what_is_the_projects_own() {
+fn only_project_specific_commands_count() {
     Session::default()
         .ran("mise run lint --fix && git commit -m x && cargo test; make deploy-staging")
         .ran("git checkout feat/load-line && npm run build")
@@ -114,7 +114,7 @@ fn commands_count_by_what_is_the_projects_own() {
 }
 
 #[test]
-fn what_is_no_fact_of_the_work_is_not_counted() {
+fn irrelevant_names_are_not_counted() {
     Session::default()
         .shown("console.log in #2, load_line, hull_plan and docs/hull_plan.md, ghp_0123456789abcdefghijABCDEFGHIJ012345")
         .compacted("", "")
@@ -125,7 +125,7 @@ fn what_is_no_fact_of_the_work_is_not_counted() {
 }
 
 #[test]
-fn what_the_client_keeps_is_still_in_view() {
+fn records_kept_by_the_client_are_in_view() {
     let mut recall = Recall::default();
     let record = |id: &[u8], text: &'static str| WorkRecord {
         id: Some(EntryId::new(id)),
@@ -142,7 +142,7 @@ fn what_the_client_keeps_is_still_in_view() {
 }
 
 #[test]
-fn our_own_text_shows_nothing() {
+fn own_restores_show_nothing() {
     let restore = fence::fenced("src/hull.rs: readHull", "From afar.");
     Session::default()
         .said("readHull")
@@ -165,7 +165,7 @@ fn each_compaction_is_judged_by_the_work_until_the_next() {
 }
 
 #[test]
-fn only_the_beginning_of_the_work_after_it_counts() {
+fn only_the_first_calls_after_a_compaction_count() {
     let mut session = Session::default().said("readHull waterLine").compacted("", "");
     for step in 0..HORIZON {
         session = session.ran(&format!("echo {step}"));

@@ -45,7 +45,7 @@ fn tasks_are_read_from_yaml() {
 }
 
 #[test]
-fn a_task_of_which_all_is_done_is_done() {
+fn a_task_is_done_if_all_subtasks_are() {
     let list =
         "- [ ] Fix it\n  - [x] keel\n  - [x] mast\n- [ ] Add it\n  - [x] jib\n  - [ ] boom\n";
     assert_eq!(tasks("t.md", list).iter().map(|it| it.done).collect::<Vec<_>>(), [true, false]);
@@ -112,7 +112,7 @@ fn tasks_are_read_from_a_check_list() {
 }
 
 #[test]
-fn the_format_is_known_by_the_name_and_else_by_the_look() {
+fn the_format_is_detected_by_extension_then_content() {
     assert_eq!(Format::of("-", CHECK_LIST), Format::Markdown);
     assert_eq!(Format::of("-", YAML), Format::Data);
     assert_eq!(Format::of("-", "[{\"description\": \"x\"}]"), Format::Data);
@@ -121,7 +121,7 @@ fn the_format_is_known_by_the_name_and_else_by_the_look() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told_with_its_line() {
+fn errors_name_the_line() {
     let all = [
         problem("t.yaml", "tasks:\n  - description: x\n    tokens: -5\n"),
         problem("t.yaml", "tasks:\n  - descripton: x\n"),
@@ -158,7 +158,7 @@ fn what_makes_no_sense_is_told_with_its_line() {
 }
 
 #[test]
-fn a_mark_at_the_beginning_hides_no_task() {
+fn a_byte_order_mark_is_ignored() {
     for (name, text) in [
         ("a.md", "- [ ] One\n- [ ] Two\n"),
         ("-", "- [ ] One\n- [ ] Two\n"),

@@ -169,7 +169,7 @@ fn replan(plan: &Plan, kept: usize, times: Tokens) -> Plan {
 
 proptest! {
     #[test]
-    fn what_is_planned_again_fits_again_unless_it_cannot_be_split(
+    fn replanned_pieces_fit_unless_they_cannot_be_split(
         tasks in tasks(), terms in terms(), times in 1..6_u64, kept in any::<Index>(),
     ) {
         let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_planned_again_is_all_there_once_and_in_order(
+    fn replanning_keeps_every_piece_once_and_in_order(
         tasks in tasks(), terms in terms(), times in 1..6_u64, kept in any::<Index>(),
     ) {
         let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
@@ -220,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn no_batch_is_too_full_unless_it_is_one_piece_with_a_warning(tasks in tasks(), terms in terms()) {
+    fn a_batch_fits_or_is_one_piece_with_a_warning(tasks in tasks(), terms in terms()) {
         let Ok(PlanWithBound { plan, bound }) = plan(&tasks, &terms) else { return Ok(()) };
         for batch in &plan.batches {
             let fits = load(batch) <= plan.available;
@@ -257,7 +257,7 @@ proptest! {
     }
 
     #[test]
-    fn what_comes_after_a_task_is_in_a_later_batch(tasks in tasks(), terms in terms()) {
+    fn dependents_are_in_a_later_batch(tasks in tasks(), terms in terms()) {
         let Ok(PlanWithBound { plan, .. }) = plan(&tasks, &terms) else { return Ok(()) };
         let mut all = Vec::new();
         collect_open_tasks(&tasks, &[], &mut all);

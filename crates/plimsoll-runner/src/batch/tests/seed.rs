@@ -228,7 +228,7 @@ fn a_workflow_has_the_seeds_shape() {
 }
 
 #[test]
-fn of_an_unknown_window_the_seeds_budget_is_left() {
+fn an_unknown_window_has_the_seeds_budget() {
     let left =
         [0.0, 0.25, 0.333, 0.8, 1.0, 1.5].map(|usage| Room::of_unknown_window(usage).available());
     assert_eq!(left, [100_000, 75_000, 66_700, 19_999, 0, 0]);

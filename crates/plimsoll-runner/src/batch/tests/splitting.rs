@@ -50,7 +50,7 @@ fn independent_tasks_share_a_batch_and_keep_their_order_where_that_costs_nothing
 }
 
 #[test]
-fn what_comes_after_a_split_task_comes_after_all_its_parts() {
+fn a_dependent_of_a_split_task_comes_after_all_its_parts() {
     let mut large = task_of_size("large", 1_500, &["first"]);
     large.subtasks = vec![task_of_size("x", 800, &[]), task_of_size("y", 700, &["x"])];
     let tasks = [task_of_size("last", 100, &["large"]), large, task_of_size("first", 100, &[])];
@@ -61,7 +61,7 @@ fn what_comes_after_a_split_task_comes_after_all_its_parts() {
 }
 
 #[test]
-fn a_task_that_fits_tells_its_subtasks_and_files() {
+fn a_whole_task_lists_its_subtasks_and_files() {
     let mut parent = task_with_files("p", &["a.rs"]);
     parent.subtasks = vec![
         task_with_files("q", &["b.rs", "a.rs"]),
@@ -76,7 +76,7 @@ fn a_task_that_fits_tells_its_subtasks_and_files() {
 }
 
 #[test]
-fn a_task_that_fits_is_taken_apart_where_its_subtasks_cannot_be_in_one_batch() {
+fn a_task_that_fits_is_split_if_its_subtasks_cannot_share_a_batch() {
     let mut first = task_of_size("a", 100, &[]);
     first.subtasks = vec![task_of_size("a1", 50, &[]), task_of_size("a2", 50, &["b"])];
     let tasks = [first, task_of_size("b", 100, &["a1"])];
@@ -86,14 +86,14 @@ fn a_task_that_fits_is_taken_apart_where_its_subtasks_cannot_be_in_one_batch() {
 }
 
 #[test]
-fn done_tasks_are_left_out_and_nobody_waits_for_them() {
+fn done_tasks_are_not_planned_and_block_nothing() {
     let tasks =
         [Task { done: true, ..task_of_size("a", 100, &[]) }, task_of_size("b", 100, &["a"])];
     assert_eq!(batches(&tasks, &terms_for(1_000)), [["b"]]);
 }
 
 #[test]
-fn what_must_stay_whole_is_warned_of_and_what_is_known_better_is_believed() {
+fn whole_tasks_get_a_warning_and_user_figures_are_used() {
     let whole = Task { whole: true, ..task_with_files("w", &["a.rs", "b.rs", "c.rs"]) };
     let plan = plan(&[whole, task_of_size("t", 7, &[])], &terms_for(3_000)).unwrap().plan;
     let told: Vec<_> = plan
@@ -104,7 +104,7 @@ fn what_must_stay_whole_is_warned_of_and_what_is_known_better_is_believed() {
 }
 
 #[test]
-fn files_count_with_their_weight_and_a_large_one_is_warned_of() {
+fn files_count_by_size_and_a_large_one_gets_a_warning() {
     let weights = [("big.rs".to_owned(), 9_000), ("small.rs".to_owned(), 10)].into();
     let estimator = Estimator { file_tokens: weights, ..Estimator::default() };
     let terms = PlanningTerms { available: 5_000, estimator, ..PlanningTerms::default() };
@@ -120,7 +120,7 @@ fn files_count_with_their_weight_and_a_large_one_is_warned_of() {
 }
 
 #[test]
-fn experience_changes_the_estimate_of_its_kind_only() {
+fn a_factor_changes_only_its_kind() {
     let factors = Factors::default().with(Kind::Fix, 1_500);
     let estimator = Estimator { factors, ..Estimator::default() };
     let estimate = |words: &str| estimator.estimate(&task("t", words));
@@ -128,7 +128,7 @@ fn experience_changes_the_estimate_of_its_kind_only() {
 }
 
 #[test]
-fn files_that_belong_together_stay_together() {
+fn related_files_stay_together() {
     let files = [
         "web/page.ts",
         "core/src/b.rs",
@@ -172,7 +172,7 @@ fn a_part_never_takes_the_name_of_a_task() {
 }
 
 #[test]
-fn impossible_tasks_are_named() {
+fn invalid_tasks_are_reported() {
     let named = |line, task: Task| Task { line: Some(line), ..task };
     assert_eq!(
         problem(&[
@@ -201,7 +201,7 @@ fn impossible_tasks_are_named() {
 }
 
 #[test]
-fn figures_beyond_reason_do_no_harm() {
+fn extreme_figures_do_not_overflow() {
     let tasks = [
         Task { estimated_files: Some(u64::MAX), ..task("a", "refactor") },
         task_of_size("b", u64::MAX, &[]),
@@ -224,7 +224,7 @@ fn replan(kept: &[Vec<Piece>], pieces: &[Piece], times: Tokens, available: Token
 }
 
 #[test]
-fn pieces_that_are_left_are_packed_anew() {
+fn remaining_pieces_are_packed_again() {
     let tasks =
         ["a", "b", "c"].map(|id| task_of_size(id, 300, if id == "c" { &["a"] } else { &[] }));
     let plan = plan(&tasks, &terms_for(1_000)).unwrap().plan;
@@ -239,7 +239,7 @@ fn pieces_that_are_left_are_packed_anew() {
 }
 
 #[test]
-fn what_does_not_fit_any_more_is_split_by_its_files() {
+fn a_piece_that_no_longer_fits_is_split_by_files() {
     let tasks = [task_with_files("t", &["a.rs", "b.rs", "c.rs"]), task_of_size("u", 10, &["t"])];
     let plan = plan(&tasks, &terms_for(10_000)).unwrap().plan;
     let pieces: Vec<Piece> = plan.pieces().cloned().collect();
@@ -258,7 +258,7 @@ fn what_does_not_fit_any_more_is_split_by_its_files() {
 }
 
 #[test]
-fn what_does_not_fit_any_more_is_split_by_its_subtasks() {
+fn a_piece_that_no_longer_fits_is_split_by_subtasks() {
     let mut parent = task_of_size("p", 900, &["first"]);
     parent.subtasks = vec![task_of_size("x", 400, &["y"]), task_of_size("y", 300, &[])];
     let tasks = [task_of_size("first", 10, &[]), parent, task_of_size("last", 10, &["p"])];
@@ -277,7 +277,7 @@ fn what_does_not_fit_any_more_is_split_by_its_subtasks() {
 }
 
 #[test]
-fn a_subtask_that_is_planned_apart_knows_what_it_is_for() {
+fn a_separate_subtask_includes_its_parent_tasks() {
     let mut hull = task_with_files("hull", &["a.rs", "b.rs"]);
     let mut ribs = task("ribs", "Mend the ribs");
     ribs.subtasks = vec![task_with_files("rib", &["c.rs", "d.rs", "e.rs"]), task("beam", "look")];
@@ -304,7 +304,7 @@ fn a_subtask_that_is_planned_apart_knows_what_it_is_for() {
 }
 
 #[test]
-fn a_subtask_that_names_no_files_is_split_by_those_of_the_whole() {
+fn a_subtask_without_files_is_split_by_those_of_its_parent() {
     let mut hull = task_with_files("hull", &["a.rs", "b.rs"]);
     hull.subtasks = vec![task("keel", "look"), task_of_size("mast", 100, &[])];
     let plan = plan(&[hull.clone()], &terms_for(3_000)).unwrap().plan;
@@ -322,7 +322,7 @@ fn a_subtask_that_names_no_files_is_split_by_those_of_the_whole() {
 }
 
 #[test]
-fn a_file_of_the_whole_that_makes_a_subtask_too_large_is_told() {
+fn the_warning_names_the_parent_whose_files_make_a_subtask_too_large() {
     let mut hull = task_with_files("hull", &["a.rs"]);
     hull.subtasks = vec![task("keel", "look"), task_of_size("mast", 100, &[])];
     let plan = plan(&[hull], &terms_for(1_500)).unwrap().plan;

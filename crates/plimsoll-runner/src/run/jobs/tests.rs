@@ -111,7 +111,7 @@ fn check(story: RunBuilder, per: SessionPer, expected: &[(u32, u32, &str)]) {
 }
 
 #[test]
-fn batches_come_in_order_and_what_is_done_never_comes_again() {
+fn batches_come_in_order_and_finished_work_is_not_repeated() {
     check(two_batches(), SessionPer::Batch, &[(1, 1, "a b")]);
     check(two_batches(), SessionPer::Task, &[(1, 1, "a"), (2, 1, "b")]);
     check(
@@ -125,7 +125,7 @@ fn batches_come_in_order_and_what_is_done_never_comes_again() {
 }
 
 #[test]
-fn what_was_begun_is_gone_on_with_under_its_number() {
+fn a_begun_job_continues_under_its_number() {
     let begun = two_batches().job(1, 1, &["a"], 10).job(2, 1, &["b"], 10).job_done(1);
     check(begun, SessionPer::Task, &[(2, 1, "b")]);
     let begun = two_batches().job(1, 1, &["a"], 10).job_done(1);
@@ -133,7 +133,7 @@ fn what_was_begun_is_gone_on_with_under_its_number() {
 }
 
 #[test]
-fn what_was_begun_stays_together_whatever_sessions_are_begun_for_from_now_on() {
+fn a_begun_job_keeps_its_pieces_when_the_setting_changes() {
     let begun = || two_batches().job(1, 1, &["a", "b"], 20);
     check(begun(), SessionPer::Task, &[(1, 1, "a b")]);
     check(begun().job_done(1), SessionPer::Task, &[(2, 2, "c"), (3, 2, "d")]);
@@ -142,20 +142,20 @@ fn what_was_begun_stays_together_whatever_sessions_are_begun_for_from_now_on() {
 }
 
 #[test]
-fn what_comes_after_a_failure_is_left_and_the_rest_is_done() {
+fn dependents_of_a_failed_task_are_skipped() {
     let failed =
         two_batches().job(1, 1, &["a"], 10).job_failed(1).job(2, 1, &["b"], 10).job_done(2);
     check(failed, SessionPer::Task, &[(3, 2, "d")]);
 }
 
 #[test]
-fn what_has_failed_can_be_begun_again() {
+fn a_failed_job_can_be_begun_again() {
     let again = two_batches().job(1, 1, &["a", "b"], 20).job_failed(1).job(1, 1, &["a", "b"], 20);
     check(again, SessionPer::Batch, &[(1, 1, "a b")]);
 }
 
 #[test]
-fn what_is_done_and_what_is_left_is_told_in_order() {
+fn done_and_open_pieces_are_listed_in_order() {
     let run =
         two_batches().job(1, 1, &["a"], 10).job(2, 1, &["b"], 10).job_done(2).job_done(1).build();
     let ids = |pieces: Vec<&Piece>| pieces.iter().map(|piece| piece.id.clone()).collect::<String>();
@@ -167,7 +167,7 @@ fn what_is_done_and_what_is_left_is_told_in_order() {
 }
 
 #[test]
-fn pauses_double_up_to_a_while() {
+fn pauses_double_up_to_five_minutes() {
     let base = Duration::from_secs(2);
     let pauses = [1, 2, 3, 4, 100].map(|attempt| retry_pause(base, attempt).as_secs());
     assert_eq!(pauses, [2, 4, 8, 16, 300]);
@@ -175,7 +175,7 @@ fn pauses_double_up_to_a_while() {
 }
 
 #[test]
-fn no_count_is_too_far_off() {
+fn extreme_numbers_do_not_overflow() {
     let large = |id: &str| Piece { tokens: Tokens::MAX, ..piece(id, "fix", &[]) };
     let story = RunBuilder::new(vec![vec![large("a"), large("b")]]).job(u32::MAX, 9, &["c"], 1);
     let jobs = next_jobs(&story.build(), SessionPer::Task);

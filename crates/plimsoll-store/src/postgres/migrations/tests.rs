@@ -119,7 +119,7 @@ async fn check_writes(team: &mut TeamStore) {
 }
 
 #[test]
-fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
+fn rows_of_every_older_version_survive_an_upgrade() {
     let server = Postgres::start();
     for version in 1..=MIGRATIONS.len() {
         block_on(async {

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_fits_best_is_shown_in_pieces() {
+    fn the_line_with_most_matches_is_split_at_them() {
         let marked =
             "## Task\n> \u{2}b\u{3}\n## Commands\n- a \u{2}b\u{3} c\u{2}d\u{3}\n- \u{2}b\u{3}\n";
         let (section, line) = best_line(marked);

@@ -51,7 +51,7 @@ fn checkpoints_stay_counted_when_they_are_pruned() {
 }
 
 #[test]
-fn the_longest_stretch_ends_with_a_prompt_or_a_pause() {
+fn a_work_period_ends_with_a_prompt_or_a_pause() {
     let read = |name: &str, minute: i64, turn: u32| ReadingRow {
         time: minute * MINUTE,
         turn,
@@ -78,7 +78,7 @@ fn the_longest_stretch_ends_with_a_prompt_or_a_pause() {
 }
 
 #[test]
-fn an_overflow_is_unwarned_if_nothing_was_said_since_the_one_before() {
+fn an_auto_compaction_without_a_warning_since_the_last_is_counted() {
     let by_hand = CompactionRow { automatic: false, ..compaction("s1", 5, "m") };
     let compactions = vec![
         by_hand,
@@ -109,7 +109,7 @@ fn an_overflow_is_unwarned_if_nothing_was_said_since_the_one_before() {
 }
 
 #[test]
-fn the_fullest_of_each_session_is_told_with_whether_anybody_had_warned() {
+fn peaks_say_whether_a_warning_came_before() {
     let readings = vec![reading("s1", 10, 5), reading("s1", 90, 5), reading("s2", 50, 0)];
     let decisions = vec![decision("s1", 80), decision("s2", 51)];
     let store = store(Batch { readings, decisions, ..Batch::default() });
@@ -123,7 +123,7 @@ fn the_fullest_of_each_session_is_told_with_whether_anybody_had_warned() {
 }
 
 #[test]
-fn what_was_given_back_is_counted() {
+fn restores_are_counted() {
     let decided = |line, what: &str| DecisionRow { what: what.to_owned(), ..decision("s1", line) };
     let decisions = vec![decided(1, "restored"), decided(5, "given"), decided(6, "warned")];
     let store = store(Batch { decisions, ..Batch::default() });

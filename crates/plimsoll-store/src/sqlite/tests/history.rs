@@ -35,7 +35,7 @@ fn store(hook_runs: Vec<HookRunRow>) -> Store {
 }
 
 #[test]
-fn runs_are_counted_by_what_they_took() {
+fn runs_are_counted_by_duration_and_outcome() {
     let store = store(vec![
         run("s1", "a", Some(20), Outcome::Done),
         run("s1", "b", Some(20), Outcome::Done),
@@ -49,7 +49,7 @@ fn runs_are_counted_by_what_they_took() {
 }
 
 #[test]
-fn records_of_one_run_are_put_together_in_any_order() {
+fn records_of_one_run_are_merged_in_any_order() {
     let (failed, timed) =
         (run("s1", "a", None, Outcome::Failed), run("s1", "a", Some(20), Outcome::Done));
     for runs in [vec![failed.clone(), timed.clone()], vec![timed, failed]] {
@@ -65,7 +65,7 @@ fn a_run_that_a_fork_repeats_counts_once() {
 }
 
 #[test]
-fn hooks_that_only_a_secret_tells_apart_are_two() {
+fn commands_that_differ_only_in_a_secret_are_counted_apart() {
     let both = ["notify --token a", "notify --token b"].map(|command| {
         let row = run("s1", "a", Some(20), Outcome::Done);
         HookRunRow { run: HookRun { command: Command::new(command), ..row.run }, ..row }
@@ -78,7 +78,7 @@ fn hooks_that_only_a_secret_tells_apart_are_two() {
 }
 
 #[test]
-fn the_pace_is_that_of_the_newest_readings_since_the_last_compaction() {
+fn growth_uses_the_newest_readings_since_the_last_compaction() {
     let mut store = Store::in_memory().unwrap();
     let batch = Batch {
         sessions: vec![session("s1", 1, 9)],
@@ -99,7 +99,7 @@ fn the_pace_is_that_of_the_newest_readings_since_the_last_compaction() {
 }
 
 #[test]
-fn the_newest_readings_come_straight_from_an_index() {
+fn newest_readings_use_a_covering_index() {
     let store = Store::in_memory().unwrap();
     let sql = format!("EXPLAIN QUERY PLAN {}", super::super::history::NEWEST_READINGS);
     let plan: Vec<String> =
@@ -122,7 +122,7 @@ fn decision_labelled(name: &str, what: &str) -> DecisionRow {
 }
 
 #[test]
-fn the_sessions_of_a_project_tell_how_they_began() {
+fn first_prompts_of_a_project_are_listed() {
     let mut store = Store::in_memory().unwrap();
     let elsewhere = SessionRow { project: Some("/q".into()), ..session_with_model("s3", 10) };
     let batch = Batch {
@@ -179,7 +179,7 @@ fn sessions_are_summed_up() {
 }
 
 #[test]
-fn only_words_to_the_user_or_the_agent_are_a_warning() {
+fn silent_decisions_are_not_warnings() {
     let words = ["warned", "suggested", "saved", "guarded", "refused"];
     let silent = ["window", "quiet", "replaced", "unseen"];
     for (what, warned) in
@@ -199,7 +199,7 @@ fn only_words_to_the_user_or_the_agent_are_a_warning() {
 }
 
 #[test]
-fn a_session_of_which_nothing_but_our_own_words_is_known_is_not_counted() {
+fn a_session_without_responses_is_not_counted() {
     let mut store = Store::in_memory().unwrap();
     let batch = Batch {
         sessions: vec![session("s1", 1, 9)],

@@ -55,7 +55,7 @@ fn a_replaced_file_is_read_from_its_start() {
 }
 
 #[test]
-fn a_file_that_shrank_may_be_taken_up_again_further_ahead() {
+fn a_file_that_shrank_is_read_from_an_earlier_offset() {
     let mut store = Store::in_memory().unwrap();
     ingest(&mut store, &source(1), readings_batch(vec![reading("s1", 1, 5)], at(160))).unwrap();
     ingest(&mut store, &source(1), readings_batch(vec![reading("s1", 1, 5)], at(40))).unwrap();
@@ -75,7 +75,7 @@ fn decisions_in_a_new_file_with_an_old_inode_are_new() {
 }
 
 #[test]
-fn a_reader_that_fails_leaves_no_trace() {
+fn a_failed_read_stores_nothing() {
     let mut store = Store::in_memory().unwrap();
     ingest(&mut store, &source(1), readings_batch(vec![reading("s1", 1, 5)], at(80))).unwrap();
     let failing = |_: Bookmark| Err(StoreError::Newer { path: "any error of the reader's".into() });
@@ -106,7 +106,7 @@ fn read_to_the_end(path: &Path) -> usize {
 }
 
 #[test]
-fn of_many_readers_at_once_each_row_is_stored_by_one() {
+fn concurrent_readers_store_each_row_once() {
     const READERS: usize = 8;
     for _ in 0..5 {
         let (_folder, path) = new_file();
@@ -128,7 +128,7 @@ fn of_many_readers_at_once_each_row_is_stored_by_one() {
 }
 
 #[test]
-fn what_is_ingested_together_is_kept_together_or_not_at_all() {
+fn a_transaction_is_stored_completely_or_not_at_all() {
     let mut store = Store::in_memory().unwrap();
     let files = [source(1), SourceFile { path: "/t/s2.jsonl".into(), inode: 2 }];
     let batch = |name: &str| {

@@ -27,7 +27,7 @@ fn an_empty_file_becomes_a_store_and_stays_one() {
 }
 
 #[test]
-fn an_older_store_is_brought_up_to_date_and_its_files_are_read_again() {
+fn an_older_store_is_migrated_and_its_files_are_read_again() {
     let (_folder, path) = new_file();
     let mut connection = Connection::open(&path).unwrap();
     Migrations::from_slice(&MIGRATIONS[..1]).to_latest(&mut connection).unwrap();
@@ -85,7 +85,7 @@ fn columns(connection: &Connection, table: &str) -> String {
 }
 
 #[test]
-fn what_any_earlier_release_stored_is_there_after_an_upgrade() {
+fn rows_of_every_older_version_survive_an_upgrade() {
     for version in 1..MIGRATIONS.len() {
         let (_folder, path) = new_file();
         let mut connection = Connection::open(&path).unwrap();
@@ -137,7 +137,7 @@ fn every_migration_fails_when_it_is_applied_twice() {
 }
 
 #[test]
-fn many_may_open_a_new_store_at_once() {
+fn concurrent_processes_can_open_a_new_store() {
     const OPENERS: usize = 8;
     for _ in 0..50 {
         let (_folder, path) = new_file();
@@ -205,7 +205,7 @@ fn a_store_damaged_later_is_reported_as_damaged() {
 }
 
 #[test]
-fn a_busy_store_is_given_up_when_patience_ends() {
+fn opening_a_busy_store_times_out() {
     let (_folder, path) = new_file();
     let mut holder = Store::open(&path, PATIENCE).unwrap();
     let mut store = Store::open(&path, Duration::from_millis(100)).unwrap();

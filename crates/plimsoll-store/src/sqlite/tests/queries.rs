@@ -29,7 +29,7 @@ fn learned(model: &str, version: &str, seen: &[u64]) -> Learned {
 }
 
 #[test]
-fn the_sessions_last_heard_of_come_first() {
+fn most_recently_active_sessions_come_first() {
     let store =
         store_with_sessions(vec![session("a", 1, 5), session("b", 2, 9), session("c", 3, 7)]);
     let rows = store.sessions(2).unwrap();
@@ -37,7 +37,7 @@ fn the_sessions_last_heard_of_come_first() {
 }
 
 #[test]
-fn what_is_told_of_a_session_is_put_together() {
+fn rows_of_one_session_are_merged() {
     let text = |text: &str| Some(text.to_owned());
     let first = SessionRow {
         project: Some("/p".into()),
@@ -58,7 +58,7 @@ fn what_is_told_of_a_session_is_put_together() {
 }
 
 #[test]
-fn a_path_need_not_be_text() {
+fn paths_need_not_be_utf8() {
     let odd = Path::new(OsStr::from_bytes(b"/t/\xff.jsonl"));
     let row = SessionRow { transcript: Some(odd.to_owned()), ..session("s1", 1, 1) };
     let mut store = store_with_sessions(vec![row.clone()]);
@@ -69,7 +69,7 @@ fn a_path_need_not_be_text() {
 }
 
 #[test]
-fn an_absurd_count_does_not_keep_the_rest_out() {
+fn an_absurd_count_is_capped() {
     let mut store = Store::in_memory().unwrap();
     let rows = vec![reading("s1", 1, u64::MAX), reading("s1", 2, 5)];
     ingest(&mut store, &source(1), readings_batch(rows, at(1))).unwrap();
@@ -94,7 +94,7 @@ fn the_newest_five_are_learned_from_for_each_model_and_version() {
 }
 
 #[test]
-fn nothing_is_learned_from_a_compaction_the_user_asked_for_or_that_tells_too_little() {
+fn manual_and_incomplete_compactions_teach_nothing() {
     let plain = compaction("parent", 1, "opus");
     let asked_for = CompactionRow { automatic: false, ..plain.clone() };
     let uncounted = CompactionRow { tokens_before: None, ..plain.clone() };

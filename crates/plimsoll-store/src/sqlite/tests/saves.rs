@@ -113,7 +113,7 @@ fn a_commit_is_one_save_in_each_environment() {
 }
 
 #[test]
-fn a_commit_that_is_told_three_times_is_one_save() {
+fn repeated_saves_of_a_commit_are_merged() {
     const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
     let mut store = Store::in_memory().unwrap();
     let told = NewSave { session: Some("s1".to_owned()), ..commit(&SHA[..7]) };
@@ -134,7 +134,7 @@ fn a_commit_that_is_told_three_times_is_one_save() {
 }
 
 #[test]
-fn what_is_read_twice_is_there_once() {
+fn a_save_read_twice_is_stored_once() {
     let mut store = Store::in_memory().unwrap();
     for _ in 0..2 {
         ingest_saves(&mut store, &[save("1", 1, task("Mend the hull"))]);

@@ -109,7 +109,7 @@ fn weeks_of_checkpoints() -> Vec<CheckpointRow> {
 }
 
 #[test]
-fn what_is_meant_comes_first() {
+fn the_intended_checkpoint_comes_first() {
     let mut store = Store::in_memory().unwrap();
     sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
     for (query, first) in [
@@ -142,7 +142,7 @@ fn what_is_meant_comes_first() {
 }
 
 #[test]
-fn nothing_that_is_typed_is_an_operator() {
+fn typed_text_contains_no_operators() {
     let mut store = Store::in_memory().unwrap();
     sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
     for query in [
@@ -181,7 +181,7 @@ fn nothing_that_is_typed_is_an_operator() {
 }
 
 #[test]
-fn a_search_says_how_its_finds_fit() {
+fn a_search_reports_how_results_match() {
     let mut store = Store::in_memory().unwrap();
     sync_checkpoints(&mut store, PROJECT, &weeks_of_checkpoints());
     let by = |query: &str| store.search(query, None, 20).unwrap().unwrap().matched_by;
@@ -202,7 +202,7 @@ fn a_search_says_how_its_finds_fit() {
 }
 
 #[test]
-fn of_two_that_fit_alike_the_newer_comes_first() {
+fn equal_matches_are_sorted_newest_first() {
     let mut store = Store::in_memory().unwrap();
     let rows = [("a", 1), ("c", 3), ("b", 2)].map(|(id, at)| row(id, at, "Mend it", "- x"));
     sync_checkpoints(&mut store, PROJECT, &rows);
@@ -210,7 +210,7 @@ fn of_two_that_fit_alike_the_newer_comes_first() {
 }
 
 #[test]
-fn what_is_gone_goes_and_nothing_is_there_twice() {
+fn deleted_checkpoints_are_removed_and_none_is_stored_twice() {
     let mut store = Store::in_memory().unwrap();
     let other = CheckpointRow {
         project: "/q".into(),
@@ -233,7 +233,7 @@ fn what_is_gone_goes_and_nothing_is_there_twice() {
 }
 
 #[test]
-fn many_may_take_in_the_same_at_once() {
+fn concurrent_syncs_store_each_checkpoint_once() {
     let (_folder, path) = new_file();
     thread::scope(|scope| {
         for _ in 0..6 {

@@ -60,7 +60,7 @@ fn a_session_over_time_has_its_readings_and_compactions() {
 }
 
 #[test]
-fn what_is_old_is_thinned_and_its_peaks_stay() {
+fn old_readings_are_thinned_and_peaks_stay() {
     let today = NOW - DAY + 1;
     let this_week = NOW - 3 * DAY;
     let long_ago = NOW - 30 * DAY;

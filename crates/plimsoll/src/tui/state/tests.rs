@@ -91,7 +91,7 @@ fn press(state: &mut DashboardState, keys: &str) -> KeyAction {
 }
 
 #[test]
-fn the_fullest_comes_first_and_s_sorts_otherwise() {
+fn fullest_first_and_s_changes_the_order() {
     let mut state = sample_state();
     assert_eq!(names(&state), ["full", "half", "light"]);
     press(&mut state, "r");
@@ -112,7 +112,7 @@ fn list<const N: usize>(names: [&str; N]) -> Vec<String> {
 }
 
 #[test]
-fn those_who_work_come_before_those_who_are_gone() {
+fn running_sessions_come_before_ended_ones() {
     let mut state = DashboardState::default();
     let over =
         DashboardSession { phase: SessionPhase::Ended, ..session("gone", "ledger", 190_000) };
@@ -121,7 +121,7 @@ fn those_who_work_come_before_those_who_are_gone() {
 }
 
 #[test]
-fn the_user_stays_on_a_session_wherever_it_goes() {
+fn the_selection_follows_its_session() {
     let mut state = sample_state();
     assert_eq!(selected(&state), "full");
     press(&mut state, "j");
@@ -135,7 +135,7 @@ fn the_user_stays_on_a_session_wherever_it_goes() {
 }
 
 #[test]
-fn rows_end_where_the_list_ends() {
+fn the_selection_stops_at_the_ends_of_the_list() {
     let mut state = sample_state();
     press(&mut state, "kkk");
     assert_eq!(selected(&state), "full");
@@ -148,7 +148,7 @@ fn rows_end_where_the_list_ends() {
 }
 
 #[test]
-fn subagents_are_folded_until_they_are_asked_for() {
+fn subagents_are_hidden_until_space_is_pressed() {
     let mut state = sample_state();
     press(&mut state, " jj");
     assert_eq!(names(&state), ["full", "a1", "b2", "half", "light"]);
@@ -163,7 +163,7 @@ fn subagents_are_folded_until_they_are_asked_for() {
 }
 
 #[test]
-fn what_is_typed_after_a_slash_filters_and_escape_drops_it() {
+fn slash_filters_and_escape_clears_the_filter() {
     let mut state = sample_state();
     press(&mut state, "j/LEDq");
     assert_eq!(names(&state), Vec::<String>::new());
@@ -193,7 +193,7 @@ fn escape_closes_what_is_open_and_then_quits() {
 }
 
 #[test]
-fn the_criteria_are_looked_at_when_they_are_opened() {
+fn opening_the_criteria_requests_them() {
     let mut state = sample_state();
     assert_eq!(
         (press(&mut state, "i"), state.pane),
@@ -203,7 +203,7 @@ fn the_criteria_are_looked_at_when_they_are_opened() {
 }
 
 #[test]
-fn acts_are_of_the_session_the_user_is_on() {
+fn actions_apply_to_the_selected_session() {
     let mut state = sample_state();
     assert_eq!(press(&mut state, "y"), KeyAction::Copy(id("full")));
     assert_eq!(press(&mut state, "o"), KeyAction::None);
@@ -213,7 +213,7 @@ fn acts_are_of_the_session_the_user_is_on() {
 }
 
 #[test]
-fn a_checkpoint_is_asked_for_once_and_only_when_it_is_to_be_seen() {
+fn a_checkpoint_is_requested_once_and_only_when_shown() {
     let mut state = sample_state();
     press(&mut state, "j");
     assert_eq!(state.request_missing_text(), None);

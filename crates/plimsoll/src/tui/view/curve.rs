@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_stays_where_nobody_answers_and_shows_the_trigger() {
+    fn a_curve_continues_without_readings_and_shows_the_trigger() {
         let readings = [(0, 25), (10, 50), (70, 100)];
         let curve = Curve { readings: &readings, window: 100, trigger: Some(75) };
         assert_eq!(curve.rows(8, 4), ["       █", "┄┄┄┄┄┄┄█", " ███████", "████████"]);

@@ -99,7 +99,7 @@ fn run(session: &str) -> Run {
 }
 
 #[test]
-fn runs_are_in_sight_and_their_sessions_are_marked() {
+fn runs_are_shown_and_their_sessions_marked() {
     let mut state = sample_state();
     let members = [String::from("5f2c1a90-full")].into();
     state.set_runs(vec![run("5f2c1a90-full")], members);
@@ -169,7 +169,7 @@ fn a_session_is_shown_with_its_curve_and_its_checkpoint() {
 }
 
 #[test]
-fn who_works_on_what_is_seen_with_the_session() {
+fn claims_are_shown_with_the_session() {
     let mut state = DashboardState::default();
     let claim = |path: &str, holder: &str| PathClaim {
         path: path.into(),
@@ -189,7 +189,7 @@ fn who_works_on_what_is_seen_with_the_session() {
 }
 
 #[test]
-fn the_criteria_are_a_key_away() {
+fn i_shows_the_criteria() {
     let mut state = sample_state();
     press(&mut state, Key::Character('i'));
     assert!(text(&state, 80, 24).contains("looking…"));
@@ -200,7 +200,7 @@ fn the_criteria_are_a_key_away() {
 }
 
 #[test]
-fn the_subagents_and_what_is_typed_are_seen() {
+fn subagents_and_the_filter_are_shown() {
     let mut state = sample_state();
     press(&mut state, Key::Character(' '));
     press(&mut state, Key::Character('/'));
@@ -217,7 +217,7 @@ fn the_subagents_and_what_is_typed_are_seen() {
 }
 
 #[test]
-fn nothing_is_told_by_colour_alone() {
+fn no_information_depends_on_colour() {
     let coloured = |has_colour| {
         let terminal = picture(&sample_state(), 80, 24, has_colour);
         let cells = terminal.backend().buffer().content().to_vec();
@@ -229,7 +229,7 @@ fn nothing_is_told_by_colour_alone() {
 }
 
 #[test]
-fn no_size_is_too_small() {
+fn any_terminal_size_can_be_drawn() {
     let mut state = sample_state();
     for pane in ["", "\n", "?"] {
         if let Some(key) = pane.chars().next() {
