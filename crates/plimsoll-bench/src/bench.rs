@@ -48,7 +48,7 @@ impl Bench {
         let plimsoll = &self.plimsoll;
         report::print_step(part.title());
         match part {
-            Part::Hook => Section::of(part, &hook::time(self)?),
+            Part::Hook => Section::of(part, &hook::measure(self)?),
             Part::Accuracy => Section::of(part, &self.accuracy()?),
             Part::Checkpoints => Section::of(part, &precompact::time_checkpoints(self)?),
             Part::Listing => Section::of(part, &listing::time_listing(plimsoll)?),

@@ -18,7 +18,7 @@ use crate::table::{megabytes, table, timing_table, with_title};
 
 /// Results for the hook.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Hook {
+pub(crate) struct HookResults {
     /// The no-op and the hook, timed with no larger processes in the run.
     small: Vec<Timing>,
     /// The same processes, timed in one run with the seeds' hooks.
@@ -53,13 +53,13 @@ struct ReadingCheck {
 }
 
 /// Counts the hook's work and, unless only counts are requested, times it.
-pub(crate) fn time(bench: &Bench) -> anyhow::Result<Hook> {
+pub(crate) fn measure(bench: &Bench) -> anyhow::Result<HookResults> {
     let (stage, noop) = (bench.stage()?, bench.noop_competitor());
     let hooks = competitors::hooks(stage, &bench.plimsoll)?;
     report::print_step("counting instructions, system calls, page faults and memory");
     let counts = counts(stage, &noop, &hooks)?;
     let readings = readings(stage, &bench.plimsoll)?;
-    let mut hook = Hook { counts, readings, ..Hook::default() };
+    let mut hook = HookResults { counts, readings, ..HookResults::default() };
     if !bench.counted {
         time_hooks(bench, &noop, &hooks, &mut hook)?;
     }
@@ -71,7 +71,7 @@ fn time_hooks(
     bench: &Bench,
     noop: &Competitor,
     hooks: &[Competitor],
-    found: &mut Hook,
+    found: &mut HookResults,
 ) -> anyhow::Result<()> {
     let stage = bench.stage()?;
     report::print_step("timing it");
@@ -152,7 +152,7 @@ fn timing_gates(hook: &[Timing]) -> anyhow::Result<Vec<Gate>> {
     ])
 }
 
-fn count_gates(found: &Hook) -> Vec<Gate> {
+fn count_gates(found: &HookResults) -> Vec<Gate> {
     let hooks = || found.counts.iter().filter(|count| count.name != NOOP);
     let whole = hooks().filter(|count| count.name != post_tool_use("trap"));
     let instructions = whole.map(|count| count.instructions).max().unwrap_or(u64::MAX);
@@ -183,7 +183,7 @@ fn is_accurate(reading: &ReadingCheck) -> bool {
     reading.tokens.is_some_and(|tokens| tokens.abs_diff(reading.truth) * 100 <= reading.truth)
 }
 
-impl PartResults for Hook {
+impl PartResults for HookResults {
     const ABOUT: &'static str = "Whole processes, from their start to their end: the hook after a tool call on transcripts of every size, \
         beside a static process that does nothing, then beside the hooks of the projects plimsoll grew out of. \
         It must cost little more than the no-op, and the same at any size.";

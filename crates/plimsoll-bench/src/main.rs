@@ -136,7 +136,7 @@ impl Args {
     fn parts(&self) -> Vec<Part> {
         let is_asked_for = |part: &Part| match &self.only[..] {
             [] if self.counted => *part == Part::Hook,
-            [] => part.is_usual(self.quick),
+            [] => part.runs_by_default(self.quick),
             only => only.contains(part),
         };
         Part::value_variants().iter().copied().filter(is_asked_for).collect()

@@ -42,7 +42,7 @@ impl Part {
     }
 
     /// Returns true if the part runs by default, or by default in a `quick` run.
-    pub(crate) fn is_usual(self, quick: bool) -> bool {
+    pub(crate) fn runs_by_default(self, quick: bool) -> bool {
         match self {
             Self::Soak => false,
             Self::Listing

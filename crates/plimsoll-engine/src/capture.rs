@@ -111,7 +111,7 @@ impl Captured {
     pub(crate) fn body(&self) -> &str {
         self.body.get_or_init(|| {
             let body = body(&self.folded.work, self.before.as_deref());
-            let body = self.folded.work.words().add_to(body);
+            let body = self.folded.work.model_summary().add_to(body);
             match self.transcript {
                 Some(_) => body,
                 None => work::note_unreadable_transcript(&body, &self.path.to_string_lossy()),
@@ -154,7 +154,7 @@ impl Captured {
 /// Renders the body and truncates it if the file would be too long. Room for the model's words is
 /// always reserved, so that a checkpoint with them contains no less than one without.
 fn body(work: &Work, before: Option<&str>) -> String {
-    let body = work::body(work);
+    let body = work::render_body(work);
     shortened(
         before.map_or_else(|| body.clone(), |before| work::inherit_from_previous(&body, before)),
     )

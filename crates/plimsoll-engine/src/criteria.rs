@@ -88,7 +88,7 @@ fn overflows(world: &World, store: &Store, since: Millis) -> anyhow::Result<Auto
         let (model, version) = (row.model.as_deref(), row.version.as_deref());
         let (window, _) = bounds(in_force.of(&row.session), model, version, row.tokens);
         let is_full = row.tokens >= window.tokens;
-        overflows.all += u64::from(is_full);
+        overflows.total += u64::from(is_full);
         overflows.without_warning += u64::from(is_full && !row.warned);
     }
     Ok(overflows)
@@ -142,7 +142,7 @@ impl Criteria {
             }
             None => "nothing was needed after a compaction".to_owned(),
         };
-        let AutoCompactionCounts { all, without_warning: unwarned } = self.overflows;
+        let AutoCompactionCounts { total, without_warning: unwarned } = self.overflows;
         [
             ("phantom checkpoints", thousands(self.phantoms)),
             (
@@ -156,7 +156,7 @@ impl Criteria {
             ("without a human", longest),
             (
                 "full windows",
-                format!("{}, {} without a word before", thousands(all), thousands(unwarned)),
+                format!("{}, {} without a word before", thousands(total), thousands(unwarned)),
             ),
             ("restores", format!("{}; {kept}", thousands(self.restores))),
         ]

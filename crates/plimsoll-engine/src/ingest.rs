@@ -255,7 +255,7 @@ pub(crate) fn owner_of_spool(spool: &Path) -> Option<Owner> {
 fn decision(owner: &Owner, line: u64, found: SpoolLine) -> DecisionRow {
     let Owner { session, subagent } = owner.clone();
     let SpoolLine { at, what, used, window, .. } = found;
-    DecisionRow { line, session, subagent, time: at as Millis, what, used, window }
+    DecisionRow { offset: line, session, subagent, time: at as Millis, label: what, used, window }
 }
 
 /// Returns the id of a session's agent, whether or not this release knows it.

@@ -90,7 +90,7 @@ fn read(
         if let Some(ModelInput::Compacted { kept_from }) = shown {
             let time = record.as_ref().and_then(|record| record.time);
             let work = folding.read_on(agent, &file.until(line.offset)?)?;
-            judgements.extend(recall.compacted(
+            judgements.extend(recall.begin_compaction(
                 time,
                 kept_from,
                 restore(&work, BUDGET, &unknown_status),

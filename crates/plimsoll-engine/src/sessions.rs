@@ -182,7 +182,7 @@ const PACE_CALLS: u32 = 200;
 
 /// How a session has grown, as the store tells it.
 pub fn pace(store: &Store, session: &SessionId) -> anyhow::Result<GrowthSamples> {
-    Ok(store.pace(session, PACE_CALLS)?)
+    Ok(store.growth_samples(session, PACE_CALLS)?)
 }
 
 /// How far a session is from being compacted, or from a full window, if it goes on at its pace.

@@ -211,6 +211,6 @@ fn a_spool_is_kept_until_it_is_in_the_store_and_old() {
     home.ingester().prune().unwrap();
     assert!(!work.exists(), "and now it is old");
     let decisions = home.ingester().store.decisions(&session).unwrap();
-    let words: Vec<_> = decisions.iter().map(|row| (row.what.as_str(), row.used)).collect();
+    let words: Vec<_> = decisions.iter().map(|row| (row.label.as_str(), row.used)).collect();
     assert_eq!(words, [("warned", 160_000)]);
 }

@@ -11,7 +11,7 @@ use plimsoll_core::event::SessionId;
 use plimsoll_engine::jsonl::JsonLines;
 use plimsoll_engine::paths::Paths;
 use plimsoll_engine::work::{Folded, fold, scan};
-use plimsoll_extract::work::{body, restore, summary_instructions, unknown_status};
+use plimsoll_extract::work::{render_body, restore, summary_instructions, unknown_status};
 
 fn agent() -> &'static dyn Agent {
     plimsoll_agents::DEFAULT
@@ -96,7 +96,7 @@ fn longest_word(item: &str) -> &str {
 fn every_item_points_to_the_record_that_holds_its_words() {
     for path in captured() {
         let bytes = fs::read(&path).unwrap();
-        let body = body(&whole(&path.canonicalize().unwrap()).work);
+        let body = render_body(&whole(&path.canonicalize().unwrap()).work);
         let items = body.lines().filter(|line| line.starts_with("- ") || line.starts_with("> "));
         for item in items.filter(|item| *item != "- none seen") {
             let (text, place) = item.rsplit_once(" @").expect(item);
@@ -112,7 +112,7 @@ fn every_item_points_to_the_record_that_holds_its_words() {
 fn steps_changes_and_reports_are_told_as_the_client_recorded_them() {
     let body = |name: &str| {
         let path = captured().into_iter().find(|path| path.ends_with(name)).unwrap();
-        body(&whole(&path.canonicalize().unwrap()).work)
+        render_body(&whole(&path.canonicalize().unwrap()).work)
     };
     let tasks = body("tasks.jsonl");
     assert!(tasks.contains("- [ ] Second job @") && !tasks.contains("- [ ] First job"), "{tasks}");
@@ -199,7 +199,7 @@ fn no_name_of_a_file_or_branch_forges_a_section_or_moves_the_cursor() {
         + &call("6", "TaskCreate", json!({"subject": forged, "description": forged}))
         + &result("6", "ok", json!({"task": {"id": forged, "subject": forged}}));
     let work = Machine::new().grown(text.as_bytes()).work;
-    let body = body(&work);
+    let body = render_body(&work);
     let headings: Vec<&str> =
         body.lines().filter_map(|line| line.trim_start().strip_prefix("## ")).collect();
     assert_eq!(headings, plimsoll_extract::checkpoint::SECTIONS, "{body}");
@@ -291,7 +291,7 @@ fn however_it_grew(lines: &[String]) -> String {
     let machine = Machine::new();
     machine.grown(&text.as_bytes()[..text.len() / 2]);
     assert_eq!(machine.grown(text.as_bytes()), at_once);
-    body(&at_once.work)
+    render_body(&at_once.work)
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn a_transcript_that_was_written_anew_is_read_from_its_start() {
     fs::write(machine.transcript(), &anew).unwrap();
     let folded = machine.grown(anew.as_bytes());
     assert_eq!(folded, whole(&machine.transcript()));
-    assert!(!body(&folded.work).contains("dropped_file"));
+    assert!(!render_body(&folded.work).contains("dropped_file"));
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn a_prompt_may_begin_with_a_tag_of_the_users() {
     let prompt = "<div class=\"x\"> does not render. Never touch legacy.css";
     let text = link("user", 1, 0, prompt)
         + &link("user", 2, 1, "<system-reminder>Never touch reminded.css</system-reminder>");
-    let body = body(&Machine::new().grown(text.as_bytes()).work);
+    let body = render_body(&Machine::new().grown(text.as_bytes()).work);
     assert!(body.contains("- Never touch legacy.css @"), "{body}");
     assert!(!body.contains("reminded"), "{body}");
 }
@@ -381,7 +381,7 @@ fn a_prompt_may_begin_with_a_tag_of_the_users() {
 fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore() {
     for path in captured() {
         let work = whole(&path.canonicalize().unwrap()).work;
-        let body = body(&work);
+        let body = render_body(&work);
         for section in plimsoll_extract::checkpoint::SECTIONS {
             assert!(
                 body.contains(&format!("## {section}\n\n- "))
@@ -448,7 +448,7 @@ fn known(text: &str) -> Folded {
 fn what_tools_merely_showed_is_forgotten_by_the_second_compaction() {
     let windows: Vec<String> = (0..4).map(window).collect();
     let known = known(&windows.join(&compaction()));
-    let body = body(&known.work);
+    let body = render_body(&known.work);
     for number in 0..4 {
         let (is_late, given) = (number >= 2, restore(&known.work, 40_000, &unknown_status));
         assert_eq!(given.contains(&format!("shownSymbol_w{number}_3")), is_late, "{given}");

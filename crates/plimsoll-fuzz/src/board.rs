@@ -26,7 +26,7 @@ pub(crate) fn run(input: &[u8]) {
 
 /// Checks that each message is shown as one line of data and contains no secret.
 fn check_rendering(messages: &[Message]) {
-    let Some(told) = board::told(messages) else { return };
+    let Some(told) = board::render_messages(messages) else { return };
     assert_eq!(redact(&told), told);
     let inside: Vec<&str> = told.lines().skip(3).collect();
     assert_eq!(inside.len(), messages.len() + 1, "a line each, whatever it says: {told}");

@@ -73,7 +73,7 @@ fn append(path: &Path, bytes: &[u8]) {
 
 /// Checks that texts about the work contain no secrets and stay inside their fence.
 fn check_texts(work: &Work) {
-    let body = work::body(work);
+    let body = work::render_body(work);
     assert_eq!(redact(&body), body, "what is kept has no secrets");
     let restored = work::restore(work, BUDGET, &work::unknown_status);
     assert_eq!(redact(&restored), restored, "what is given back has no secrets");

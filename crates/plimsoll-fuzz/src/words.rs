@@ -20,7 +20,7 @@ pub(crate) fn run(input: &[u8]) {
 
 /// Checks that the words of a model add no new or repeated section to a body.
 fn check_refinement(words: &ModelSummary) {
-    let body = work::body(&Work::default());
+    let body = work::render_body(&Work::default());
     let refined = words.add_to(body);
     let names: Vec<&str> = sections(&refined).into_iter().map(|(name, _)| name).collect();
     let mut once = names.clone();

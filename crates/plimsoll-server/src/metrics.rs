@@ -66,7 +66,9 @@ const CRITERIA: [(&str, &str, Figure); 8] = [
     ("longest_stretch_seconds", "The longest that a session worked on one prompt", |it| {
         Some(it.longest_millis() as f64 / 1000.0)
     }),
-    ("full_windows", "Windows that ran full in the last days", |it| Some(it.overflows.all as f64)),
+    ("full_windows", "Windows that ran full in the last days", |it| {
+        Some(it.overflows.total as f64)
+    }),
     ("full_windows_unwarned", "Those of them without a word before", |it| {
         Some(it.overflows.without_warning as f64)
     }),

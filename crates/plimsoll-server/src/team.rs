@@ -11,8 +11,8 @@ mod page_connection;
 mod shipper;
 
 pub use commands::{
-    SyncReport, TeamOverview, TeamReport, check, end_claim, init, post, prune, sessions_among,
-    sessions_named, status, sync,
+    SyncReport, TeamOverview, TeamReport, check_url, end_claim, init, prune, send_messages,
+    sessions_among, sessions_named, status, sync,
 };
 pub(crate) use page_connection::PageConnection;
 pub use plimsoll_store::postgres::{

@@ -65,7 +65,7 @@ impl TeamStore {
     /// incompatible version.
     pub async fn open(url: &str) -> Result<(Self, DatabaseInfo), TeamError> {
         let (store, _) = Self::connect(url).await?;
-        let about = store.about().await?;
+        let about = store.database_info().await?;
         Ok((store, about))
     }
 

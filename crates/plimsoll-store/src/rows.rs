@@ -241,7 +241,7 @@ pub struct FirstPromptRow {
 /// The number of compactions that clients started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutoCompactionCounts {
-    pub all: u64,
+    pub total: u64,
     /// Those without a warning or checkpoint by plimsoll beforehand.
     pub without_warning: u64,
 }
@@ -306,13 +306,13 @@ pub struct GrowthSamples {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionRow {
     /// The byte offset of the record in the spool.
-    pub line: u64,
+    pub offset: u64,
     pub session: SessionId,
     /// The subagent that the decision was about. `None` if it was about the session itself.
     pub subagent: Option<SessionId>,
     pub time: Millis,
     /// The label of the decision, such as `warned`.
-    pub what: String,
+    pub label: String,
     /// Tokens in the window.
     pub used: Tokens,
     /// The size of the window.

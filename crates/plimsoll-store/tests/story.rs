@@ -69,11 +69,11 @@ fn compaction(name: &str) -> CompactionRow {
 
 fn warning() -> DecisionRow {
     DecisionRow {
-        line: 0,
+        offset: 0,
         session: id(PARENT),
         subagent: None,
         time: 3_500,
-        what: "warned".to_owned(),
+        label: "warned".to_owned(),
         used: 161_000,
         window: 200_000,
     }

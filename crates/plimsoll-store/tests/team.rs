@@ -358,7 +358,7 @@ fn old_rows_are_pruned_and_not_sent_again() {
         ann.start_shipping("there").unwrap();
         ship_all(&ann, &mut team, &machine(&ann, "ann"), &ALL).await;
         team.migrate(NonZeroU32::new(30), 1).await.unwrap();
-        let about = team.about().await.unwrap();
+        let about = team.database_info().await.unwrap();
         assert_eq!(about.retention_days, Some(30));
         let claim = PathClaim {
             path: "/deck".into(),

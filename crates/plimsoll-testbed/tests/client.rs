@@ -36,7 +36,7 @@ fn check_plain_turn(client: &Client) {
     assert_eq!(turns[0].session_id, Some(outcome.session_id()));
     assert_eq!(turns[0].usage, Some(usage));
     let transcript = outcome.transcript();
-    let answer = records_of_type(&transcript.lines, "assistant")[0];
+    let answer = records_of_type(&transcript.records, "assistant")[0];
     assert_eq!(answer["version"], client.version());
     assert_eq!(answer["message"]["usage"]["cache_read_input_tokens"], 30_000);
     assert_eq!(answer["message"]["usage"]["output_tokens"], 33);
@@ -57,10 +57,10 @@ fn check_tool_turn(client: &Client) {
         Script::new().main([bash("echo from-the-tool"), ModelAnswer::text("all done")]),
     );
     let sandbox = Sandbox::new(client, &server);
-    let hook =
-        sandbox.script("hook", &format!("{RECORDING_HOOK}\n{}", inject("PostToolUse", "LOAD-71")));
+    let hook = sandbox
+        .write_script("hook", &format!("{RECORDING_HOOK}\n{}", inject("PostToolUse", "LOAD-71")));
     let hooks = Hooks::new().on_matching("PostToolUse", "Bash", &hook, &["an arg"]);
-    sandbox.user_settings(&hooks.settings());
+    sandbox.write_user_settings(&hooks.settings());
 
     let outcome = sandbox.prompt("run it").run();
 
@@ -90,7 +90,7 @@ fn project_hooks_fire_and_parallel_results_arrive_in_one_request() {
         ]),
     );
     let sandbox = Sandbox::new(&Client::current(), &server);
-    let hook = sandbox.script("hook", RECORDING_HOOK);
+    let hook = sandbox.write_script("hook", RECORDING_HOOK);
     sandbox.write_project_settings(&Hooks::new().on("PostToolBatch", &hook, &[]).settings());
 
     let outcome = sandbox.prompt("run both").run();
@@ -104,7 +104,7 @@ fn project_hooks_fire_and_parallel_results_arrive_in_one_request() {
         assert!(text.contains(expected), "{expected} is missing");
     }
     let transcript = outcome.transcript();
-    let answers = records_of_type(&transcript.lines, "assistant");
+    let answers = records_of_type(&transcript.records, "assistant");
     let first = answers.iter().filter(|line| line["message"]["id"] == answers[0]["message"]["id"]);
     assert_eq!(first.count(), 4, "one record for each content block");
 }
@@ -132,9 +132,9 @@ fn check_subagent(client: &Client) {
             .subagent("SUBTASK", [bash("echo in-the-subagent"), ModelAnswer::text("sub done")]),
     );
     let sandbox = Sandbox::new(client, &server);
-    let hook = sandbox.script("hook", RECORDING_HOOK);
+    let hook = sandbox.write_script("hook", RECORDING_HOOK);
     let hooks = Hooks::new().on("PreToolUse", &hook, &[]).on("PostToolUse", &hook, &[]);
-    sandbox.user_settings(&hooks.settings());
+    sandbox.write_user_settings(&hooks.settings());
 
     let outcome = sandbox.prompt("delegate it").run();
 
@@ -156,7 +156,7 @@ fn check_subagent(client: &Client) {
     assert_eq!(subagents.len(), 1);
     let name = subagents[0].path.file_stem().and_then(|name| name.to_str());
     assert_eq!(name.and_then(|name| name.strip_prefix("agent-")), agent);
-    assert_eq!(records_of_type(&subagents[0].lines, "assistant").len(), 2);
+    assert_eq!(records_of_type(&subagents[0].records, "assistant").len(), 2);
 }
 
 #[test]
@@ -217,13 +217,13 @@ fn check_compaction(client: &Client) {
             .summaries([ModelAnswer::summary("SUMMARY-OF-IT")]),
     );
     let sandbox = Sandbox::new(client, &server);
-    let hook = sandbox.script("hook", RECORDING_HOOK);
-    let restore = sandbox.script("restore", &inject("SessionStart", "RESTORED-9"));
+    let hook = sandbox.write_script("hook", RECORDING_HOOK);
+    let restore = sandbox.write_script("restore", &inject("SessionStart", "RESTORED-9"));
     let hooks = Hooks::new()
         .on("PreCompact", &hook, &[])
         .on("PostCompact", &hook, &[])
         .on_matching("SessionStart", "compact", &restore, &[]);
-    sandbox.user_settings(&hooks.settings());
+    sandbox.write_user_settings(&hooks.settings());
 
     let outcome =
         sandbox.prompt("run the steps").env("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000").run();
@@ -280,7 +280,7 @@ fn an_api_error_ends_the_turn() {
     assert!(outcome.text().contains("529"), "{outcome:?}");
     assert_eq!(server.main_turns().len(), 1);
     let transcript = outcome.transcript();
-    let answers = records_of_type(&transcript.lines, "assistant");
+    let answers = records_of_type(&transcript.records, "assistant");
     assert_eq!(answers[0]["message"]["model"], "<synthetic>");
 }
 
@@ -299,7 +299,7 @@ fn a_session_is_continued_in_the_same_transcript() {
     let turns = server.main_turns();
     assert_eq!(turns[1].model(), "claude-sonnet-4-6");
     assert!(turns[1].all_text().contains("begin"));
-    assert_eq!(records_of_type(&second.transcript().lines, "assistant").len(), 2);
+    assert_eq!(records_of_type(&second.transcript().records, "assistant").len(), 2);
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn side_requests_do_not_use_up_scripted_answers() {
         ModelServer::start(Script::new().main([bash("echo one"), ModelAnswer::text("done")]));
     let sandbox = Sandbox::new(&Client::current(), &server);
     let judge = |kind| json!([{ "hooks": [{ "type": kind, "prompt": "may it? $ARGUMENTS" }] }]);
-    sandbox.user_settings(&json!({
+    sandbox.write_user_settings(&json!({
         "hooks": { "PreToolUse": judge("prompt"), "PostToolUse": judge("agent") },
     }));
 

@@ -56,8 +56,9 @@ fn check_status_line(client: &Client) {
         ModelServer::start(Script::new().main([ModelAnswer::text("noted").prompt_tokens(50_000)]));
     let sandbox = Sandbox::new(client, &server);
     let script = "cat > \"$HOME/told.json\"\necho \"draught: $COLUMNS columns\"";
-    let command = sandbox.script("statusline", script);
-    sandbox.user_settings(&json!({ "statusLine": { "type": "command", "command": command } }));
+    let command = sandbox.write_script("statusline", script);
+    sandbox
+        .write_user_settings(&json!({ "statusLine": { "type": "command", "command": command } }));
     let terminal = sandbox.terminal(100, 30).model("claude-opus-4-6").start();
 
     terminal.wait_for(|screen| screen.contains("draught: 100 columns"), TIMEOUT);

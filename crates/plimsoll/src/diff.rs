@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Longer lines are cut: a file may be one line of megabytes.
 const LONGEST_LINE: usize = 2_000;
@@ -36,7 +36,7 @@ pub(crate) fn unified(ui: &Ui, path: &str, before: Option<&str>, after: Option<&
 
 /// A line as it may be shown.
 fn brief(line: &str) -> String {
-    let line = plain(&line.replace('\t', "    "));
+    let line = strip_control(&line.replace('\t', "    "));
     match line.char_indices().nth(LONGEST_LINE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,

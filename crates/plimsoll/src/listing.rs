@@ -109,7 +109,7 @@ impl<'a> Listing<'a> {
     fn complain(&mut self, measured: &Measured) {
         for complaint in &measured.complaints {
             if self.complaints.insert(complaint.clone()) {
-                (self.warn)(&format!("config: {}", ui::plain(complaint)));
+                (self.warn)(&format!("config: {}", ui::strip_control(complaint)));
             }
         }
     }

@@ -113,7 +113,7 @@ fn hooks(past: &Summary) -> Option<String> {
     let dearest = past.dearest_hook.as_ref()?;
     let total = layout::millis(past.hook_millis as f64);
     let own = layout::millis(dearest.total_millis as f64);
-    let command = end(&ui::plain(&dearest.command), 30);
+    let command = end(&ui::strip_control(&dearest.command), 30);
     Some(format!("Hooks took {total}, {own} of it `{command}`."))
 }
 

@@ -85,7 +85,7 @@ fn print_error(ui: &Ui, error: &anyhow::Error) {
 
 /// Removes control characters: the sentence may contain external text such as paths and keys.
 fn sanitized(sentence: &dyn Display) -> String {
-    ui::plain(&sentence.to_string())
+    ui::strip_control(&sentence.to_string())
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {

@@ -77,7 +77,7 @@ impl Ui {
 
     /// Prints a note about a problem to stderr.
     pub(crate) fn warn(&self, text: &str) {
-        self.print_to_stderr(&format!("{} {}\n", self.bold("note:"), plain(text)));
+        self.print_to_stderr(&format!("{} {}\n", self.bold("note:"), strip_control(text)));
     }
 
     /// Shows the progress of long work on a terminal and clears the line at the end.
@@ -194,7 +194,7 @@ fn band_colour(band: Band) -> &'static str {
 }
 
 /// Removes characters that move the cursor or change the writing direction from external text.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn strip_control(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
 }
 
@@ -207,8 +207,8 @@ pub(crate) fn shell_quoted(path: &Path) -> String {
 pub(crate) fn short_path(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Ok(rest) => format!("~/{}", plain(&rest.to_string_lossy())),
-        Err(_) => plain(&path.to_string_lossy()),
+        Ok(rest) => format!("~/{}", strip_control(&rest.to_string_lossy())),
+        Err(_) => strip_control(&path.to_string_lossy()),
     }
 }
 

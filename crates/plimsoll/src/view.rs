@@ -197,7 +197,7 @@ impl From<&Criteria> for CriteriaView {
                 seconds: criteria.longest_millis() / 1000,
                 began: utc_second(stretch.began),
             }),
-            full_windows: criteria.overflows.all,
+            full_windows: criteria.overflows.total,
             full_windows_without_warning: criteria.overflows.without_warning,
             restores: criteria.restores,
             restore_score: criteria.kept().map(rounded),

@@ -16,7 +16,7 @@ use plimsoll_core::policy::{
 use plimsoll_core::reading::{Reading, Scope};
 use plimsoll_core::session::{Seal, SessionState};
 use plimsoll_extract::board::checkpoint_saved_notice;
-use plimsoll_extract::save::{SaveEnvironment, words};
+use plimsoll_extract::save::{SaveEnvironment, templates};
 
 use super::keeping::Keeping;
 use super::mail::Mail;
@@ -384,7 +384,7 @@ impl Deciding<'_> {
 
     /// How a new session goes on from what was saved.
     fn restart_command(&self, environment: &SaveEnvironment) -> String {
-        let command = words::restart_command(environment);
+        let command = templates::restart_command(environment);
         match self.has_command(RESTORE) {
             true => format!("/{command}"),
             false => format!("plimsoll {command}"),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_core::breakpoint::Breakpoint;
-use plimsoll_extract::save::words::{self, Commit, NearlyFullWindow};
+use plimsoll_extract::save::templates::{self, Commit, NearlyFullWindow};
 use plimsoll_extract::save::{NewSave, SaveEnvironment};
 
 use super::Hook;
@@ -23,7 +23,7 @@ impl Keeping<'_> {
     /// Saves the session of a nearly full window; gives where, once that is on the disk.
     pub(super) fn full(&self, line: &SpoolLine) -> Option<SaveEnvironment> {
         let environment = self.environment();
-        let plain = words::full_window_save(
+        let plain = templates::full_window_save(
             environment.clone(),
             NearlyFullWindow { used: line.used, window: line.window },
         );
@@ -49,7 +49,7 @@ impl Keeping<'_> {
             branch: branch.as_deref().unwrap_or_default(),
             files: files.unwrap_or(0).into(),
         };
-        self.keep(self.told(words::commit_save(self.environment(), &commit), line));
+        self.keep(self.told(templates::commit_save(self.environment(), &commit), line));
     }
 
     fn told(&self, save: NewSave, line: &SpoolLine) -> NewSave {

@@ -145,7 +145,7 @@ impl Mail {
 
     /// What is told to the model.
     pub(super) fn told(&self) -> Option<String> {
-        words::told(&self.0)
+        words::render_messages(&self.0)
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn of_captured(
         project: Some(project.to_string_lossy().into_owned()),
         session: Some(session.to_string()),
         checkpoint: checkpoint.map(str::to_owned),
-        ..save.or(save::told(captured.body()))
+        ..save.or(save::from_checkpoint(captured.body()))
     }
 }
 

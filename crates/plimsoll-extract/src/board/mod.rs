@@ -7,7 +7,7 @@ mod claim;
 mod render;
 
 pub use claim::PathClaim;
-pub use render::{HEADING, checkpoint_saved_notice, told};
+pub use render::{HEADING, checkpoint_saved_notice, render_messages};
 
 use plimsoll_core::Millis;
 use plimsoll_core::board::Reason;

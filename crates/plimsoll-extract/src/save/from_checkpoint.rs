@@ -9,7 +9,7 @@ const MOST_ITEMS: usize = 8;
 const MOST_FILES: usize = 20;
 
 /// Extracts the content of a save from a checkpoint's body.
-pub fn told(body: &str) -> NewSave {
+pub fn from_checkpoint(body: &str) -> NewSave {
     let some = |names: &[&str]| Some(items(body, names)).filter(|text| !text.is_empty());
     NewSave {
         task: summary(body),
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn saves_are_filled_from_checkpoints() {
-        let save = told(BODY);
+        let save = from_checkpoint(BODY);
         assert_eq!(save.task, "Mend the hull - 1 file modified");
         assert_eq!(save.context.as_deref(), Some("> Mend the hull\n- [src/a.rs:3-4] - edited"));
         assert_eq!(save.blockers, None);

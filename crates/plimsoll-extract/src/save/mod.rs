@@ -2,16 +2,16 @@
 //!
 //! A person, a script or a hook makes a save to find it again: a few texts, tags, and links to the
 //! session, the checkpoint and the commit. A save does not change later. The texts of a session's
-//! save come from its checkpoint, so nothing is extracted twice. [`words`] has the texts for
+//! save come from its checkpoint, so nothing is extracted twice. [`templates`] has the texts for
 //! commits, test runs and full windows, so that all callers use the same ones.
 
 mod environment;
 mod from_checkpoint;
 mod render;
-pub mod words;
+pub mod templates;
 
 pub use environment::{InvalidEnvironment, SaveEnvironment};
-pub use from_checkpoint::told;
+pub use from_checkpoint::from_checkpoint;
 pub use render::{render_fenced, sections};
 
 use plimsoll_core::Millis;

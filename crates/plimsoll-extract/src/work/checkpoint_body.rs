@@ -26,7 +26,7 @@ pub(super) const ROOM: [usize; SECTIONS.len()] =
 type Lines<'w> = Box<dyn Iterator<Item = String> + 'w>;
 
 /// Returns a checkpoint's body with all sections in order.
-pub fn body(work: &Work) -> String {
+pub fn render_body(work: &Work) -> String {
     let sections: [Lines<'_>; SECTIONS.len()] = [
         Box::new(changed(work)),
         Box::new(why(work)),

@@ -42,7 +42,7 @@ use plimsoll_core::Millis;
 use plimsoll_core::entry::{EntryId, Place};
 use serde::{Deserialize, Serialize};
 
-pub use checkpoint_body::{EMPTY_SECTION, body, fingerprint, note_unreadable_transcript};
+pub use checkpoint_body::{EMPTY_SECTION, fingerprint, note_unreadable_transcript, render_body};
 pub use fence::{HEADING, OFFER_HEADING, fenced};
 pub use fold::WorkFold;
 pub use inherit::inherit_from_previous;
@@ -185,7 +185,7 @@ impl Work {
     }
 
     /// Returns the model's own summary, without its next steps once they are outdated.
-    pub fn words(&self) -> ModelSummary {
+    pub fn model_summary(&self) -> ModelSummary {
         const A_WHILE: u32 = 20;
         match self.steps - self.refined_at > A_WHILE {
             true => self.words.clone().without_steps(),

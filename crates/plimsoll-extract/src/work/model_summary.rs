@@ -226,9 +226,12 @@ mod tests {
         };
         let mut fold = WorkFold::default();
         fold.read_record(&call("p checkpoint create s --refine <<'E'\n- a\n## Next Steps\n- b\nE"));
-        assert_eq!(fold.clone().finish().words(), ModelSummary::parse("- a\n## Next Steps\n- b"));
+        assert_eq!(
+            fold.clone().finish().model_summary(),
+            ModelSummary::parse("- a\n## Next Steps\n- b")
+        );
         (0..21).for_each(|_| fold.read_record(&call("make")));
-        assert_eq!(fold.finish().words(), ModelSummary::parse("- a"));
+        assert_eq!(fold.finish().model_summary(), ModelSummary::parse("- a"));
     }
 
     #[test]

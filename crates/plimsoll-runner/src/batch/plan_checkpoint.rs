@@ -5,7 +5,7 @@ use plimsoll_extract::checkpoint::{SECTIONS, sections};
 use plimsoll_extract::redact::redact;
 use plimsoll_extract::work::EMPTY_SECTION;
 
-use super::in_a_line;
+use super::summary;
 
 /// Maximum number of tasks to list: the last ones done, and the next ones.
 const MAX_LISTED: usize = 20;
@@ -15,7 +15,7 @@ const MAX_LISTED: usize = 20;
 /// tasks that it was asked to do.
 ///
 /// `body` is empty if nothing is known about the session.
-pub fn told(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
+pub fn plan_checkpoint(body: &str, done: &[&Piece], left: &[&Piece]) -> String {
     let known = sections(body);
     let mut text = String::new();
     for name in SECTIONS {
@@ -88,7 +88,7 @@ fn file_lines(done: &[&Piece]) -> Vec<String> {
 
 /// Returns a redacted one-line summary of a piece.
 fn redacted_summary(piece: &Piece) -> String {
-    redact(&in_a_line(piece)).into_owned()
+    redact(&summary(piece)).into_owned()
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
             (piece("1", "Fix the keel", "keel.rs"), piece("2", "Add sails", "jib.rs"));
         let body = "## What Changed\n\n- [keel.rs:3] - edited @7\n\n## Why Changed\n\n- last said: done @9\n\n\
                     ## Next Steps\n\n- [ ] Do the tasks below @1\n\n## Task\n\n> Do the tasks below @1\n- Never touch the ballast @2\n";
-        let told = told(body, &[&keel], &[&sails]);
+        let told = plan_checkpoint(body, &[&keel], &[&sails]);
         assert_eq!(section(&told, "What Changed"), "- [keel.rs:3] - edited @7");
         assert_eq!(
             section(&told, "Why Changed"),
@@ -126,7 +126,7 @@ mod tests {
     fn without_a_transcript_the_body_comes_from_the_plan() {
         let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
         let keel = piece("1", &format!("Fix the keel with {token}"), "keel.rs");
-        let told = told("", &[&keel], &[]);
+        let told = plan_checkpoint("", &[&keel], &[]);
         assert!(!told.contains(token), "{told}");
         assert_eq!(section(&told, "What Changed"), "- [keel.rs] - a file of task `1`");
         assert_eq!(section(&told, "Next Steps"), EMPTY_SECTION);
@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn a_second_body_replaces_the_plan_of_the_first() {
         let (keel, sails) = (piece("1", "Fix the keel", "a"), piece("2", "Add sails", "b"));
-        let once = told("", &[&keel], &[&sails]);
-        let twice = told(&once, &[&keel, &sails], &[]);
+        let once = plan_checkpoint("", &[&keel], &[&sails]);
+        let twice = plan_checkpoint(&once, &[&keel, &sails], &[]);
         let expected = "- task `2`: Add sails (done)\n- task `1`: Fix the keel (done)";
         assert_eq!(section(&twice, "Why Changed"), expected);
     }

@@ -38,14 +38,14 @@ pub fn prompt(pieces: &[&Piece], done: &[&Piece]) -> String {
         if left_out > 0 {
             text += &format!("- {left_out} more\n");
         }
-        text.extend(done[left_out..].iter().map(|piece| format!("- {}\n", in_a_line(piece))));
+        text.extend(done[left_out..].iter().map(|piece| format!("- {}\n", summary(piece))));
     }
     text += &format!("\n{CLOSING}");
     text
 }
 
 /// Returns a one-line summary of a piece: its name and the start of its description.
-pub fn in_a_line(piece: &Piece) -> String {
+pub fn summary(piece: &Piece) -> String {
     let first = piece.description.lines().next().unwrap_or_default();
     let mut short: String = first.chars().take(MAX_DONE_CHARS).collect();
     if short.len() < piece.description.trim_end().len() {

@@ -167,9 +167,9 @@ impl Runner<'_> {
         let prompt = order.prompt.clone()?;
         let restore = begun.restore.as_deref().filter(|_| begun.session.is_none());
         let agent = self.agent.checkpoint_agent();
-        let place = Place::of(self.context.world, agent, self.project.clone());
+        let place = Place::of(self.context.env, agent, self.project.clone());
         let last = restore.and_then(|id| resume::named(&place, id, None).ok()?);
-        let budget = || settings::load(self.context.world, agent, &self.project).settings.budget();
+        let budget = || settings::load(self.context.env, agent, &self.project).settings.budget();
         let what_now = if begun.restore == order.restore { FOLLOWS_WORK } else { CONTINUES_WORK };
         Some(match last {
             Some(last) => format!("{prompt}\n\n{}\n\n{what_now}", last.text(budget())),
@@ -232,7 +232,7 @@ impl Runner<'_> {
     /// Returns the agent's session; `None` if the agent is unknown.
     pub(super) fn agent_session<'l>(&'l self, leg: &'l LegBegun) -> Option<AgentSession<'l>> {
         Some(AgentSession {
-            world: self.context.world,
+            world: self.context.env,
             agent: self.agent.agent()?,
             project: &self.project,
             session: leg.session.as_ref()?,

@@ -34,7 +34,7 @@ impl Runner<'_> {
             return Ok(last);
         }
         let agent = self.agent.checkpoint_agent();
-        let place = Place::of(self.context.world, agent, self.project.clone());
+        let place = Place::of(self.context.env, agent, self.project.clone());
         let own = read(&place, last.as_deref())?;
         let before = read(&place, run.last_checkpoint())?;
         let draft = Draft {
@@ -97,5 +97,5 @@ fn body(
     done.extend(ids.iter().filter_map(|id| run.piece(id)));
     let is_left = |piece: &&Piece| !ids.contains(&piece.id);
     let left: Vec<&Piece> = run.open_pieces().into_iter().filter(is_left).collect();
-    capture::shortened(batch::told(&body, &done, &left))
+    capture::shortened(batch::plan_checkpoint(&body, &done, &left))
 }

@@ -22,7 +22,7 @@ use super::stop_flag::StopFlag;
 /// Environment and callbacks of a runner.
 #[derive(Clone, Copy)]
 pub struct RunContext<'w> {
-    pub world: &'w World,
+    pub env: &'w World,
     /// Ends the run from outside.
     pub halt: &'w StopFlag,
     /// Receives progress events.
@@ -138,7 +138,7 @@ impl<'w> Runner<'w> {
     ) -> std::io::Result<Self> {
         let command = begun.command.iter().map(|word| redact(word).into_owned()).collect();
         let title = redact(&begun.title).into_owned();
-        let paths = &stage.world.paths;
+        let paths = &stage.env.paths;
         let journal = Journal::unwritten(paths)?;
         let files = RunFiles::of(paths, journal.run());
         let lock =
@@ -157,7 +157,7 @@ impl<'w> Runner<'w> {
         limits: Limits,
         pace: Option<Pace>,
     ) -> Result<Self, ResumeError> {
-        let paths = &stage.world.paths;
+        let paths = &stage.env.paths;
         let files = RunFiles::of(paths, &run.id);
         let lock = files.lock()?.ok_or(ResumeError::Busy(run.conductor))?;
         // The run may have ended since the caller read it.
@@ -165,7 +165,7 @@ impl<'w> Runner<'w> {
         if run.outcome == Some(Outcome::Done) {
             return Err(ResumeError::Done);
         }
-        let agent = agent_of(stage.world, &run)?;
+        let agent = agent_of(stage.env, &run)?;
         let anew = (Some(limits.or(run.begun.limits)), pace);
         Ok(Self::open(stage, agent, Journal::of(paths, run.id), files, lock, anew)?)
     }

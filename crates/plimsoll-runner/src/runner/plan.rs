@@ -38,7 +38,7 @@ pub enum JobNews<'a> {
         job: &'a JobBegun,
         code: i32,
         /// The last output of the agent.
-        words: &'a OutputTail,
+        output: &'a OutputTail,
         /// Time until the retry.
         pause: Duration,
     },
@@ -47,7 +47,7 @@ pub enum JobNews<'a> {
         job: &'a JobBegun,
         code: i32,
         /// The last output of the agent.
-        words: &'a OutputTail,
+        output: &'a OutputTail,
     },
     /// The remaining work was planned again.
     Replanned {
@@ -175,18 +175,18 @@ impl Runner<'_> {
                 JobEnd::Failed { code, .. } => code,
             };
             tried += 1;
-            let words = &self.output_tail(job.job);
+            let output = &self.output_tail(job.job);
             if tried > manner.pace.retries {
                 let why = match killed_by(code) {
                     Some(signal) => format!("killed by signal {signal}"),
                     None => format!("exit code {code}"),
                 };
                 self.record(What::JobFailed { job: job.job, why })?;
-                (manner.news)(JobNews::Failed { job, code, words });
+                (manner.news)(JobNews::Failed { job, code, output });
                 return Ok(None);
             }
             let pause = retry_pause(manner.pause, tried);
-            (manner.news)(JobNews::Retrying { job, code, words, pause });
+            (manner.news)(JobNews::Retrying { job, code, output, pause });
             if let Some(outcome) = self.wait_before_retry(pause) {
                 return Ok(Some(outcome));
             }
@@ -197,7 +197,7 @@ impl Runner<'_> {
     /// Returns the last output of the agent in a job's last session.
     fn output_tail(&self, job: u32) -> OutputTail {
         let leg = self.state().job(job).map_or(0, |job| job.legs.len()) as u32;
-        let words = output_tail(&self.context.world.paths, self.journal.run(), job, leg);
+        let words = output_tail(&self.context.env.paths, self.journal.run(), job, leg);
         words.unwrap_or_default()
     }
 

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::usage::Usage;
-use plimsoll_extract::save::words::{self, Commit, NearlyFullWindow, TestRun};
+use plimsoll_extract::save::templates::{self, Commit, NearlyFullWindow, TestRun};
 use plimsoll_extract::save::{NewSave, SaveEnvironment};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -97,7 +97,7 @@ pub(crate) async fn auto_save(
     let environment = request.environment.clone();
     let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let (task, context) = (said(request.inferred_task), said(request.inferred_context));
-    let plain = words::full_window_save(environment.clone(), NearlyFullWindow { used, window });
+    let plain = templates::full_window_save(environment.clone(), NearlyFullWindow { used, window });
     let save = NewSave {
         task: task.clone().unwrap_or_default(),
         context: context.clone(),
@@ -116,8 +116,8 @@ pub(crate) async fn auto_save(
         status: IsSaved::Saved,
         session_id: save.id,
         percent_at_save: Usage::of(used, window, &settings.lines).percent,
-        restart_command: words::restart_command(&environment),
-        message: words::saved_message(&environment),
+        restart_command: templates::restart_command(&environment),
+        message: templates::saved_message(&environment),
     })))
 }
 
@@ -159,11 +159,11 @@ pub(crate) async fn git_commit(
         request;
     let sha = check_sha(commit_sha)?;
     let wanted = environment.clone();
-    let save = words::commit_save(
+    let save = templates::commit_save(
         environment,
         &Commit { sha: &sha, message: &commit_message, branch: &branch, files: files_changed.0 },
     );
-    let commit = words::short_sha(&sha);
+    let commit = templates::short_sha(&sha);
     if let Some(session_id) = find_commit_save(&app, &wanted, &sha).await? {
         return Ok(Json(Outcome::Saved(CommitSaved {
             status: IsSaved::Saved,
@@ -245,7 +245,7 @@ pub(crate) async fn test_result(
         command: request.test_command.as_deref().filter(|command| !command.trim().is_empty()),
         names: &[],
     };
-    let save = app.writer.write(words::test_run_save(request.environment, &run)).await?;
+    let save = app.writer.write(templates::test_run_save(request.environment, &run)).await?;
     Ok(Json(Outcome::Saved(TestsSaved {
         status: IsSaved::Saved,
         session_id: save.id,

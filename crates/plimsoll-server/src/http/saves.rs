@@ -5,7 +5,7 @@ use axum::extract::State;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::time::utc;
 use plimsoll_engine::saves;
-use plimsoll_extract::save::{NewSave, Save, SaveEnvironment, words};
+use plimsoll_extract::save::{NewSave, Save, SaveEnvironment, templates};
 use plimsoll_store::{MatchKind, SaveFilter, SaveKinds, Store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -92,8 +92,8 @@ pub(crate) async fn ss(
     Ok(Json(Saved {
         status: IsSaved::Saved,
         session_id: save.id,
-        restart_command: words::restart_command(&environment),
-        message: words::saved_message(&environment),
+        restart_command: templates::restart_command(&environment),
+        message: templates::saved_message(&environment),
     }))
 }
 

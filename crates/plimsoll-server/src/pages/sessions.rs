@@ -130,7 +130,8 @@ fn live_row(
     let LiveReading { of, used, window, trigger, model, source, .. } = reading;
     let id = SessionId::new(&of.session);
     let known = id.as_ref().map(|id| store.session_overview(id)).transpose()?.flatten();
-    let pace = id.as_ref().map(|id| store.pace(id, PACE_CALLS)).transpose()?.unwrap_or_default();
+    let pace =
+        id.as_ref().map(|id| store.growth_samples(id, PACE_CALLS)).transpose()?.unwrap_or_default();
     let forecast = look_ahead(*used, trigger.unwrap_or(*window), &pace.samples);
     let minutes = forecast.minutes.map(|minutes| duration((minutes * 60.0) as u64));
     let ahead = match (forecast.turns, minutes) {

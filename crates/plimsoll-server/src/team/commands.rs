@@ -56,7 +56,7 @@ pub fn init(world: &World, retention_days: Option<NonZeroU32>) -> anyhow::Result
 }
 
 /// Checks that an address is usable, without connecting.
-pub fn check(url: &DatabaseUrl) -> Result<(), TeamError> {
+pub fn check_url(url: &DatabaseUrl) -> Result<(), TeamError> {
     TeamStore::check_address(url.whole())
 }
 
@@ -116,7 +116,7 @@ pub fn sessions_among(world: &World, name: &str) -> anyhow::Result<Vec<RemoteSes
 }
 
 /// Sends messages for sessions on other machines.
-pub fn post(world: &World) -> anyhow::Result<()> {
+pub fn send_messages(world: &World) -> anyhow::Result<()> {
     let team = settings::team(world);
     block_on(async { TeamConnection::open(world, &team).await?.exchange_messages(world).await })
 }

@@ -35,7 +35,7 @@ impl TeamConnection {
     pub(super) async fn open(world: &World, team: &Team) -> anyhow::Result<Self> {
         let url = team.database_url.as_ref().ok_or_else(|| no_database(world))?;
         let (there, bell) = TeamStore::connect(url.whole()).await?;
-        let about = there.about().await?;
+        let about = there.database_info().await?;
         let store = open_store(world)?;
         store.start_shipping(&shipping_target(&about, team))?;
         if team.shares(Shared::Board) {

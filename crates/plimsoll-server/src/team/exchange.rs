@@ -28,7 +28,7 @@ impl TeamConnection {
             .collect();
         if !elsewhere.is_empty() {
             let mail: Vec<TeamMessage> = elsewhere.iter().filter_map(outgoing).collect();
-            self.database.post(&self.machine.id, &mail).await?;
+            self.database.post_messages(&self.machine.id, &mail).await?;
             // Removed after posting: a crash in between posts it twice, and the database stores it
             // once.
             for message in &elsewhere {
@@ -133,7 +133,7 @@ pub(super) fn remote_holder(claim: &PathClaim) -> Option<(&str, &str)> {
 fn outgoing(message: &Message) -> Option<TeamMessage> {
     Some(TeamMessage {
         id: message.id.to_string(),
-        to: message.to.to_string(),
+        session: message.to.to_string(),
         body: serde_json::to_string(message).ok()?,
         expires: message.expires,
     })

@@ -15,7 +15,7 @@ use super::{TeamError, TeamStore, WithOwner};
 pub struct TeamMessage {
     pub id: String,
     /// The id of the receiving session.
-    pub to: String,
+    pub session: String,
     /// The message in the format of an inbox file.
     pub body: String,
     /// The time after which the message is no longer delivered.
@@ -40,12 +40,16 @@ impl TeamStore {
 
     /// Stores messages of a machine and notifies the others. A message that is posted again is
     /// stored once.
-    pub async fn post(&self, machine: &str, mail: &[TeamMessage]) -> Result<(), TeamError> {
+    pub async fn post_messages(
+        &self,
+        machine: &str,
+        mail: &[TeamMessage],
+    ) -> Result<(), TeamError> {
         let sql = "INSERT INTO plimsoll.messages (machine, message, session, body, expires)
              SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[])
              ON CONFLICT (message) DO NOTHING";
         let column = |value: fn(&TeamMessage) -> String| mail.iter().map(value).collect::<Vec<_>>();
-        let (ids, to) = (column(|it| it.id.clone()), column(|it| it.to.clone()));
+        let (ids, to) = (column(|it| it.id.clone()), column(|it| it.session.clone()));
         let body = column(|it| without_nul(&it.body));
         let expires: Vec<Millis> = mail.iter().map(|it| it.expires).collect();
         self.query_all("post to", sql, &[&machine, &ids, &to, &body, &expires]).await?;
@@ -65,7 +69,7 @@ impl TeamStore {
         let rows = self.query_all("take messages from", sql, &[&machine, &now]).await?;
         let mail = |row: &Row| TeamMessage {
             id: row.get("message"),
-            to: row.get("session"),
+            session: row.get("session"),
             body: row.get("body"),
             expires: row.get("expires"),
         };

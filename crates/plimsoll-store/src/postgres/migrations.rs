@@ -67,7 +67,7 @@ impl TeamStore {
     }
 
     /// Returns the metadata of the database. Fails if this version cannot work with its tables.
-    pub async fn about(&self) -> Result<DatabaseInfo, TeamError> {
+    pub async fn database_info(&self) -> Result<DatabaseInfo, TeamError> {
         let sql = "SELECT max(version) AS version, max(needs) AS needs,
                  (SELECT value FROM plimsoll.meta WHERE name = 'database') AS id,
                  (SELECT value FROM plimsoll.meta WHERE name = 'retention_days') AS retention_days

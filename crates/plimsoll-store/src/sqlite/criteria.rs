@@ -40,7 +40,7 @@ impl Store {
     ) -> Result<AutoCompactionCounts, StoreError> {
         let overflows = |row: &Row<'_>| {
             Ok(AutoCompactionCounts {
-                all: get(row, "overflows")?,
+                total: get(row, "overflows")?,
                 without_warning: get(row, "unwarned")?,
             })
         };

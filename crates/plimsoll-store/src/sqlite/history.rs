@@ -20,7 +20,11 @@ use crate::{
 
 impl Store {
     /// Returns the growth of a session since its last compaction, from its newest `most` readings.
-    pub fn pace(&self, session: &SessionId, most: u32) -> Result<GrowthSamples, StoreError> {
+    pub fn growth_samples(
+        &self,
+        session: &SessionId,
+        most: u32,
+    ) -> Result<GrowthSamples, StoreError> {
         let failed = self.error_during("read from");
         let (compactions, since): (u64, Option<Millis>) = self
             .connection

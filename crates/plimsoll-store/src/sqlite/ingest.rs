@@ -262,11 +262,11 @@ impl Writer<'_> {
             self.machine,
             ColumnValue(self.source.path.as_path()),
             self.source.inode.cast_signed(),
-            ColumnValue(row.line),
+            ColumnValue(row.offset),
             row.time,
             ColumnValue(&row.session),
             column::subagent_column(row.subagent.as_ref()),
-            row.what,
+            row.label,
             ColumnValue(row.used),
             ColumnValue(row.window),
         ])

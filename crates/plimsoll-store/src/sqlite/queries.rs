@@ -130,11 +130,11 @@ pub(super) fn compaction_from_row(row: &Row<'_>) -> rusqlite::Result<CompactionR
 
 fn decision(row: &Row<'_>) -> rusqlite::Result<DecisionRow> {
     Ok(DecisionRow {
-        line: get(row, "line")?,
+        offset: get(row, "line")?,
         session: get(row, "session")?,
         subagent: column::get_subagent(row)?,
         time: row.get("time")?,
-        what: row.get("what")?,
+        label: row.get("what")?,
         used: get(row, "used")?,
         window: get(row, "window")?,
     })

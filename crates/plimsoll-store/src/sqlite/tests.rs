@@ -85,11 +85,11 @@ fn compaction(session: &str, entry: u32, model: &str) -> CompactionRow {
 
 fn decision(session: &str, line: u64) -> DecisionRow {
     DecisionRow {
-        line,
+        offset: line,
         session: id(session),
         subagent: None,
         time: line.cast_signed(),
-        what: "warned".to_owned(),
+        label: "warned".to_owned(),
         used: 160_000,
         window: 200_000,
     }

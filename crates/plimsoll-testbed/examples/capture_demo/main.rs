@@ -31,8 +31,8 @@ fn main() {
     let out = std::env::args().nth(1).expect("the name of the file to write should be given");
     let server = ModelServer::start(story::script());
     let sandbox = Sandbox::new(&Client::current(), &server);
-    story::furnish(&sandbox.project());
-    sandbox.user_settings(&hooks(&sandbox).settings());
+    story::write_project(&sandbox.project());
+    sandbox.write_user_settings(&hooks(&sandbox).settings());
 
     let notes = || fs::read_to_string(sandbox.home().join("calls")).unwrap_or_default();
     let turns = || notes().matches(r#""hook_event_name":"Stop""#).count();
@@ -44,12 +44,12 @@ fn main() {
         terminal.wait_for(|_| turns() > before, PATIENCE);
     }
     terminal.exit();
-    fs::write(out, tape::cut(&notes(), &sandbox)).expect("the tape should be writable");
+    fs::write(out, tape::merge(&notes(), &sandbox)).expect("the tape should be writable");
 }
 
 /// Installs the hook on every event that plimsoll subscribes to.
 fn hooks(sandbox: &Sandbox) -> Hooks {
-    let hook = sandbox.script("hook", HOOK);
+    let hook = sandbox.write_script("hook", HOOK);
     let events = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "PostCompact"];
     let hooks = events.iter().fold(Hooks::new(), |hooks, event| hooks.on(event, &hook, &[]));
     let hooks = hooks.on_matching("PreToolUse", "Agent|Task|Skill", &hook, &[]);

@@ -15,7 +15,7 @@ pub(crate) const PROMPTS: [&str; 2] = [
 ];
 
 /// Writes the project files that the session works on.
-pub(crate) fn furnish(project: &Path) {
+pub(crate) fn write_project(project: &Path) {
     for (name, text) in [("manifest.csv", MANIFEST), ("total.sh", TOTAL), ("dues.sh", DUES)] {
         fs::write(project.join(name), text).expect("the project should be writable");
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Merges the transcript with the hook calls. Each line of `notes` has the transcript size at the
 /// time of the call and the payload.
-pub(crate) fn cut(notes: &str, sandbox: &Sandbox) -> String {
+pub(crate) fn merge(notes: &str, sandbox: &Sandbox) -> String {
     let calls: Vec<(usize, &str)> = notes.lines().map(parse_call).collect();
     let session = json(calls[0].1)["session_id"].as_str().expect("a session").to_owned();
     let transcript = ClientTranscript::find(&sandbox.home(), &session).path;
@@ -26,7 +26,7 @@ pub(crate) fn cut(notes: &str, sandbox: &Sandbox) -> String {
         while let Some((_, payload)) = calls.next_if(|(size, _)| *size < end) {
             tape.push("hook", payload);
         }
-        tape.record(line.trim_end());
+        tape.add_record(line.trim_end());
     }
     calls.for_each(|(_, payload)| tape.push("hook", payload));
     with_generic_paths(&tape.text, sandbox)
@@ -45,20 +45,20 @@ fn json(text: &str) -> Value {
 struct Tape {
     text: String,
     /// Maps each omitted record to its parent, both as JSON text.
-    left_out: HashMap<String, String>,
+    omitted_parents: HashMap<String, String>,
 }
 
 impl Tape {
     /// Adds a record, or omits it and links its children to its parent.
-    fn record(&mut self, line: &str) {
+    fn add_record(&mut self, line: &str) {
         let record = json(line);
         let parent = record["parentUuid"].to_string();
-        let joined = self.left_out.get(&parent).unwrap_or(&parent).clone();
+        let joined = self.omitted_parents.get(&parent).unwrap_or(&parent).clone();
         if matches!(record["type"].as_str(), Some("user" | "assistant" | "system")) {
             let link = |parent: &str| format!(r#""parentUuid":{parent}"#);
             self.push("record", &line.replacen(&link(&parent), &link(&joined), 1));
         } else if record["uuid"].is_string() {
-            self.left_out.insert(record["uuid"].to_string(), joined);
+            self.omitted_parents.insert(record["uuid"].to_string(), joined);
         }
     }
 

@@ -49,7 +49,7 @@ impl Sandbox {
     }
 
     /// Writes the user's `settings.json`.
-    pub fn user_settings(&self, settings: &Value) {
+    pub fn write_user_settings(&self, settings: &Value) {
         write_settings(&self.home(), settings);
     }
 
@@ -59,7 +59,7 @@ impl Sandbox {
     }
 
     /// Writes an executable shell script, for use as a hook, and returns its path.
-    pub fn script(&self, name: &str, body: &str) -> PathBuf {
+    pub fn write_script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.root.path().join(name);
         fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("the script should be writable");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))

@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub struct ClientTranscript {
     pub path: PathBuf,
-    pub lines: Vec<Value>,
+    pub records: Vec<Value>,
     /// Transcripts of the session's subagents, sorted by file name.
     pub subagents: Vec<ClientTranscript>,
 }
@@ -32,14 +32,14 @@ impl ClientTranscript {
 
     /// Returns the records that mark a compaction.
     pub fn boundaries(&self) -> Vec<&Value> {
-        self.lines.iter().filter(|line| line["subtype"] == "compact_boundary").collect()
+        self.records.iter().filter(|line| line["subtype"] == "compact_boundary").collect()
     }
 
     fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).expect("the transcript should be readable");
         let parse = |line| serde_json::from_str(line).expect("a record should be JSON");
-        let lines = text.lines().map(parse).collect();
-        Self { path: path.to_owned(), lines, subagents: Vec::new() }
+        let records = text.lines().map(parse).collect();
+        Self { path: path.to_owned(), records, subagents: Vec::new() }
     }
 }
 

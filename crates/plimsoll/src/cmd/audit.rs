@@ -79,8 +79,10 @@ fn print_finding(ui: &Ui, out: &mut impl Write, finding: &Finding) -> anyhow::Re
         1 => "1 session".to_owned(),
         sessions => format!("{} sessions", ui::thousands(sessions)),
     };
-    let (model, version) =
-        (fit(&[ui::plain(&finding.model)], COLUMNS / 2), ui::plain(&finding.version));
+    let (model, version) = (
+        fit(&[ui::strip_control(&finding.model)], COLUMNS / 2),
+        ui::strip_control(&finding.version),
+    );
     let facts =
         [format!("client {version}"), format!("window {}", ui::thousands(window)), sessions];
     let room = COLUMNS - layout::width(&model) - 2;
@@ -119,7 +121,7 @@ fn picture(finding: &Finding) -> String {
 }
 
 fn configured(finding: &Finding) -> String {
-    let by = finding.setting.as_deref().map(ui::plain);
+    let by = finding.setting.as_deref().map(ui::strip_control);
     match finding.configured {
         Trigger::At { tokens, .. } => {
             let by = by.unwrap_or_else(|| "the client's default".to_owned());

@@ -82,7 +82,7 @@ impl<W: Write> Screen<'_, W> {
 
     fn words(&mut self, whose: &str, text: &str) -> anyhow::Result<()> {
         const WIDTH: usize = 80 - 18;
-        let lines = text.lines().flat_map(|line| ui::wrap(&ui::plain(line), WIDTH));
+        let lines = text.lines().flat_map(|line| ui::wrap(&ui::strip_control(line), WIDTH));
         for (at, line) in lines.enumerate() {
             let whose = if at == 0 { whose } else { "" };
             writeln!(self.out, "  {} {line}", self.ui.dim(&format!("{whose:<15}")))?;

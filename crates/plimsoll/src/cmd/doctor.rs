@@ -61,12 +61,12 @@ fn print(ui: &Ui, out: &mut impl Write, findings: &[Finding]) -> std::io::Result
             State::Note => ui.yellow("!"),
             State::Broken => ui.red("✗"),
         };
-        let lines = ui::wrap(&ui::plain(&finding.text), COLUMNS - INDENT);
+        let lines = ui::wrap(&ui::strip_control(&finding.text), COLUMNS - INDENT);
         let text = lines.join(&format!("\n{:INDENT$}", ""));
         writeln!(out, "{mark} {:<13} {text}", finding.subject)?;
         if let Some(mend) = &finding.mend {
             // Not wrapped: it is there to be copied.
-            writeln!(out, "{:INDENT$}{} {}", "", ui.dim("→"), ui.bold(&ui::plain(mend)))?;
+            writeln!(out, "{:INDENT$}{} {}", "", ui.dim("→"), ui.bold(&ui::strip_control(mend)))?;
         }
     }
     if findings.iter().all(|finding| finding.state == State::Fine) {

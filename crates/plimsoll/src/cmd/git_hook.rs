@@ -8,7 +8,7 @@ use plimsoll_engine::install::{self, Program};
 use plimsoll_engine::paths;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{git, log, saves, settings};
-use plimsoll_extract::save::words::{self, Commit};
+use plimsoll_extract::save::templates::{self, Commit};
 
 use super::init;
 use super::planned::{self, Common, hinted, shown};
@@ -43,7 +43,7 @@ fn save(world: &World) -> anyhow::Result<()> {
     let environment = saves::environment(world, None).unwrap_or_default();
     let commit =
         Commit { sha: &head.sha, message: &head.subject, branch: &head.branch, files: head.files };
-    let save = words::commit_save(environment, &commit);
+    let save = templates::commit_save(environment, &commit);
     let save = saves::made_here(world, &project, save);
     saves::keep(&world.paths, vec![save], saves::BRIEFLY)?;
     Ok(())

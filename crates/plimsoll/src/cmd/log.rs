@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let log = world.paths.log();
-    let path = ui::plain(&log.to_string_lossy());
+    let path = ui::strip_control(&log.to_string_lossy());
     let failed = || format!("could not read the log `{path}`");
     let (mut reader, mut lines) = Reader::open(&log).with_context(failed)?;
     lines.drain(..lines.len().saturating_sub(args.lines));
@@ -74,7 +74,7 @@ fn shown(ui: &Ui, line: &Line) -> String {
     if let Some((time, pid)) = line.written {
         let _ = write!(text, "{}  ", ui.dim(&format!("{}  pid {pid}", clock::exact(time))));
     }
-    text + &ui::plain(&line.what)
+    text + &ui::strip_control(&line.what)
 }
 
 #[derive(Serialize)]

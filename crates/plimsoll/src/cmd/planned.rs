@@ -14,7 +14,7 @@ use plimsoll_engine::world::World;
 
 use crate::diff;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain, shell_quoted};
+use crate::ui::{Ui, shell_quoted, strip_control};
 
 /// For whom, on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -152,7 +152,7 @@ pub(super) fn is_agreed(ui: &Ui, yes: bool, question: &str, usual: bool) -> anyh
 
 /// A path as it may be shown.
 pub(super) fn shown(path: &Path) -> String {
-    plain(&path.to_string_lossy())
+    strip_control(&path.to_string_lossy())
 }
 
 /// Where else in reach of this folder we are installed.

@@ -16,7 +16,7 @@ use plimsoll_extract::work::RestoreOrigin;
 
 use super::checkpoint::{found, place, standing};
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Print the restore text that a session would be given
 ///
@@ -88,8 +88,10 @@ fn named(world: &World, id: &str) -> anyhow::Result<Resumable> {
     let listed = found(checkpoint::find(&place, id))?;
     found(resume::of(&place, &listed, asking(world).as_ref()))?
         .ok_or_else(|| anyhow::anyhow!(standing(&listed)))
-        .with_context(|| format!("could not restore the checkpoint `{}`", plain(&listed.id)))
-        .hint(format!("`plimsoll checkpoint show {}` shows it", plain(&listed.id)))
+        .with_context(|| {
+            format!("could not restore the checkpoint `{}`", strip_control(&listed.id))
+        })
+        .hint(format!("`plimsoll checkpoint show {}` shows it", strip_control(&listed.id)))
 }
 
 fn asking(world: &World) -> Option<SessionId> {
@@ -100,7 +102,7 @@ fn newest(world: &World) -> anyhow::Result<Resumable> {
     let place = place(world)?;
     found(resume::newest(world, &place, asking(world).as_ref()))?
         .ok_or_else(|| {
-            let project = plain(&place.project.to_string_lossy());
+            let project = strip_control(&place.project.to_string_lossy());
             anyhow::anyhow!("there is no checkpoint to go on from in `{project}`")
         })
         .hint("`plimsoll checkpoint create` makes one of this project's newest session")

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::checkpoint::{found, place};
 use crate::layout::{COLUMNS, fit};
-use crate::ui::{self, Ui, plain};
+use crate::ui::{self, Ui, strip_control};
 
 /// Show where the work was left, and how to go on
 ///
@@ -90,17 +90,17 @@ fn commands(world: &World, newest: &Resumable) -> Vec<Load> {
 
 fn text(ui: &Ui, seen: &Seen<'_>) -> String {
     let newest = seen.newest;
-    let mut text = ui.bold(&fit(&[plain(&newest.summary)], COLUMNS));
+    let mut text = ui.bold(&fit(&[strip_control(&newest.summary)], COLUMNS));
     let meta = &newest.meta;
     let word = |is_so: bool, word: &str| if is_so { word.to_owned() } else { String::new() };
     let facts = [
-        plain(&meta.id),
+        strip_control(&meta.id),
         format!("{} ago", duration(newest.age() / 1000)),
         meta.occasion.label().to_owned(),
         word(meta.partial, "partial"),
     ];
     let whose = match newest.other() {
-        Some(session) => format!("of another session, {}", plain(session)),
+        Some(session) => format!("of another session, {}", strip_control(session)),
         None => "of this session".to_owned(),
     };
     for facts in [fit(&facts, COLUMNS - 2), fit(&[whose], COLUMNS - 2)] {
@@ -131,7 +131,7 @@ fn section(ui: &Ui, text: &mut String, title: &str, lines: &[String]) {
 fn steps(newest: &Resumable) -> Vec<String> {
     const MOST: usize = 5;
     let steps = newest.next_steps().into_iter().take(MOST);
-    steps.map(|step| fit(&[plain(step)], COLUMNS - 2)).collect()
+    steps.map(|step| fit(&[strip_control(step)], COLUMNS - 2)).collect()
 }
 
 fn changes(since: &Since) -> Vec<String> {
@@ -140,13 +140,13 @@ fn changes(since: &Since) -> Vec<String> {
     }
     let files = |files: &[String], is: &str, are: &str| match files {
         [] => Vec::new(),
-        [one] => vec![fit(&[format!("{} {is}", plain(one))], COLUMNS - 2)],
+        [one] => vec![fit(&[format!("{} {is}", strip_control(one))], COLUMNS - 2)],
         many => {
-            let names = plain(&many.join(", "));
+            let names = strip_control(&many.join(", "));
             vec![fit(&[format!("{} files {are}: {names}", many.len())], COLUMNS - 2)]
         }
     };
-    let moved = since.moved.as_ref().map(|moved| fit(&[plain(moved)], COLUMNS - 2));
+    let moved = since.moved.as_ref().map(|moved| fit(&[strip_control(moved)], COLUMNS - 2));
     let changed = files(&since.changed, "was changed", "were changed");
     let gone = files(&since.gone, "is gone", "are gone");
     moved.into_iter().chain(changed).chain(gone).collect()

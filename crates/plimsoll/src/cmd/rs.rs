@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::ingest;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Restore what was saved with `ss`: the newest, or what a search finds
 ///
@@ -90,7 +90,7 @@ fn wanted(world: &World, store: &Store, ui: &Ui, args: &Args) -> anyhow::Result<
     if let Some(environment) = known.into_iter().find(|known| known.as_str() == name) {
         return Ok(Wanted { environment: Some(environment), query: rest.trim().to_owned() });
     }
-    let query = plain(first);
+    let query = strip_control(first);
     ui.warn(&format!("no environment named `{query}`; searching saves for `{query}`"));
     Ok(Wanted { environment: None, query })
 }
@@ -111,7 +111,7 @@ fn find(store: &Store, ui: &Ui, args: &Args, wanted: &Wanted) -> anyhow::Result<
     }
     let found = store
         .search_saves(query, &filter, args.limit)?
-        .with_context(|| format!("there is no word to search for in `{}`", plain(query)))?;
+        .with_context(|| format!("there is no word to search for in `{}`", strip_control(query)))?;
     if !found.saves.is_empty() {
         tell(ui, &found.matched_by);
     }
@@ -135,7 +135,7 @@ fn nothing(ui: &Ui, store: &Store, wanted: &Wanted) -> anyhow::Result<()> {
     let place = environment.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
     let what = match query.is_empty() {
         true => format!("Nothing is saved{place} yet."),
-        false => format!("No save{place} has `{}` in it.", plain(query)),
+        false => format!("No save{place} has `{}` in it.", strip_control(query)),
     };
     let others = store.environments()?;
     let others: Vec<String> = others
@@ -179,11 +179,11 @@ fn for_people(ui: &Ui, save: &Save, has_checkpoint: bool) -> String {
     let (environment, age) = (save.what.environment.as_str(), duration(age(save) / 1000));
     let mut text = format!("{}\n", ui.bold(&format!("{environment}, {age} ago")));
     for (name, said) in save::sections(save) {
-        let lines: Vec<String> = said.lines().map(plain).collect();
+        let lines: Vec<String> = said.lines().map(strip_control).collect();
         let _ = writeln!(text, "  {}{INDENT}{}", ui.dim(name), lines.join(INDENT));
     }
     if let Some(id) = save.what.checkpoint.as_deref().filter(|_| has_checkpoint) {
-        let id = plain(id);
+        let id = strip_control(id);
         let _ = writeln!(
             text,
             "  {}{INDENT}{id}: `plimsoll restore --checkpoint {id}` prints it",

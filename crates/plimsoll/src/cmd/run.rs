@@ -26,7 +26,7 @@ use signal_hook::flag;
 
 use self::shown::Shown;
 use crate::report::{self, HintExt};
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Carry one long task out, over as many sessions as it takes
 ///
@@ -64,7 +64,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: Args) -> anyhow::Result<()> {
     let shown = Shown::new(ui);
     let progress = |progress: runner::RunProgress<'_>| shown.take(progress);
     let stage =
-        RunContext { world, halt: &halt, progress: &progress, stderr: StderrTarget::Inherit };
+        RunContext { env: world, halt: &halt, progress: &progress, stderr: StderrTarget::Inherit };
     let limits = limits(&args);
     let conductor = match &args.resume {
         Some(name) => take_up(stage, ui, &find(world, Sort::Task, name)?, limits, None)?,
@@ -131,16 +131,16 @@ fn begin<'w>(
     limits: Limits,
 ) -> anyhow::Result<Runner<'w>> {
     let line = line(&command);
-    let agent = AgentCommand::for_task(stage.world, command.clone());
+    let agent = AgentCommand::for_task(stage.env, command.clone());
     let hint = match &agent {
         Err(AgentCommandError::Unknown) => batched(&line),
         Err(AgentCommandError::NotExecutable(program)) => made_executable(program),
         _ => "give a command such as `plimsoll run -- claude -p 'Mend the hull'`".to_owned(),
     };
     let agent = agent.with_context(|| format!("could not conduct `{line}`")).hint(hint)?;
-    let project = super::project(stage.world)?;
-    check_hooks(stage.world, ui, &agent, &project)?;
-    let limits = limits.or(settings::of_project(stage.world, &project).run.limits());
+    let project = super::project(stage.env)?;
+    check_hooks(stage.env, ui, &agent, &project)?;
+    let limits = limits.or(settings::of_project(stage.env, &project).run.limits());
     let project = project.to_string_lossy().into_owned();
     let begun = Begun { sort: Sort::Task, project, title: line, command, limits, pace: None };
     let mut input = piped();
@@ -152,7 +152,7 @@ fn begin<'w>(
 
 /// How a file becomes a program.
 pub(super) fn made_executable(program: &str) -> String {
-    format!("run `chmod +x {}`", shell::quote(&plain(program)))
+    format!("run `chmod +x {}`", shell::quote(&strip_control(program)))
 }
 
 /// How an agent that nobody knows is given work.
@@ -185,8 +185,8 @@ pub(super) fn take_up<'w>(
     limits: Limits,
     pace: Option<Pace>,
 ) -> anyhow::Result<Runner<'w>> {
-    if let Ok(agent) = runner::agent_of(stage.world, run) {
-        check_hooks(stage.world, ui, &agent, Path::new(&run.begun.project))?;
+    if let Ok(agent) = runner::agent_of(stage.env, run) {
+        check_hooks(stage.env, ui, &agent, Path::new(&run.begun.project))?;
     }
     let taken_up = Runner::resume(stage, run, limits, pace);
     let hint = match &taken_up {
@@ -315,7 +315,7 @@ fn print(ui: &Ui, conductor: &Runner<'_>, out: &Path) -> anyhow::Result<()> {
 
 /// A command as it was typed, in a line.
 pub(super) fn line(command: &[String]) -> String {
-    let in_a_line = |word: &String| plain(&word.lines().collect::<Vec<_>>().join(" "));
+    let in_a_line = |word: &String| strip_control(&word.lines().collect::<Vec<_>>().join(" "));
     let words = command.iter().map(|word| shell::quote(&in_a_line(word)));
     words.collect::<Vec<_>>().join(" ")
 }

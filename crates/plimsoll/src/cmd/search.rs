@@ -17,7 +17,7 @@ use self::text::text;
 use super::checkpoint::place;
 use crate::ingest;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Search the text of your checkpoints and saves, in all projects
 ///
@@ -53,14 +53,17 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let project =
         args.project.as_deref().map(|folder| project::enclosing(world, &paths::canonical(folder)));
     let (mut hits, by) = find(world, ui, &query, project.as_deref(), args.limit)?
-        .ok_or_else(|| anyhow::anyhow!("there is no word to search for in `{}`", plain(&query)))
+        .ok_or_else(|| {
+            anyhow::anyhow!("there is no word to search for in `{}`", strip_control(&query))
+        })
         .hint("give a word, for example `plimsoll search migration`")?;
     hits.truncate(args.limit as usize);
     if args.json {
         return ui.print_json(&hits.iter().map(view).collect::<Vec<_>>());
     }
     if hits.is_empty() {
-        return ui.print(&format!("No checkpoint and no save has `{}` in it.\n", plain(&query)));
+        return ui
+            .print(&format!("No checkpoint and no save has `{}` in it.\n", strip_control(&query)));
     }
     tell(ui, &by);
     let hits = hits.iter().map(|hit| text(ui, world, hit));

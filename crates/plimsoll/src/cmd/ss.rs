@@ -11,7 +11,7 @@ use plimsoll_extract::save::{NewSave, Save};
 use super::checkpoint::create;
 use super::rs::{environment, view};
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Save the state of this session under a name, to be restored with `rs`
 ///
@@ -110,7 +110,7 @@ fn tell(ui: &Ui, args: &Args, save: &Save) -> anyhow::Result<()> {
         return ui.print_json(&view(save));
     }
     let environment = &save.what.environment;
-    let task = plain(save.what.task.lines().next().unwrap_or_default());
+    let task = strip_control(save.what.task.lines().next().unwrap_or_default());
     ui.print(&format!(
         "Saved `{task}` in {environment}.\nRestore it with `plimsoll rs {environment}`, or /rs {environment} in a new session.\n"
     ))

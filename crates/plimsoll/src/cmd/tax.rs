@@ -106,14 +106,14 @@ fn what(ui: &Ui, cost: &Cost) -> String {
     let (stopped, failed) = (counted(cost.stopped, "stopped"), counted(cost.failed, "failed"));
     let told = fit(&[stopped, failed, events(&cost.events)], ROOM / 2);
     let room = ROOM - " · ".len() - layout::width(&told);
-    let command = end(&ui::plain(&cost.command), room);
+    let command = end(&ui::strip_control(&cost.command), room);
     format!("{command}{}", ui.dim(&format!(" · {told}")))
 }
 
 /// The events by name, if they are few.
 fn events(events: &[String]) -> String {
     match events {
-        [_] | [_, _] => ui::plain(&events.join(", ")),
+        [_] | [_, _] => ui::strip_control(&events.join(", ")),
         many => format!("{} events", many.len()),
     }
 }

@@ -13,7 +13,7 @@ use plimsoll_core::shell;
 use plimsoll_engine::world::World;
 use plimsoll_engine::{saves, settings};
 use plimsoll_extract::save::NewSave;
-use plimsoll_extract::save::words::{self, TestRun};
+use plimsoll_extract::save::templates::{self, TestRun};
 
 use crate::report::{self, HintExt};
 use crate::ui::Ui;
@@ -52,7 +52,7 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let failed = tally.failed.unwrap_or(0).into();
     let (count, command) = (tally.count().map(u64::from), Some(line.as_str()));
     let run = TestRun { passed, count, failed, seconds, command, names: &tally.names };
-    let save = words::test_run_save(environment, &run);
+    let save = templates::test_run_save(environment, &run);
     let lacking = !passed && save.blockers.is_none();
     let blockers = if lacking { Some(last_lines(&told)) } else { save.blockers };
     if let Err(error) = keep(world, NewSave { blockers, ..save }) {

@@ -16,7 +16,7 @@ use plimsoll_store::Store;
 use super::git_hook;
 use super::planned::{self, Common, hinted, shown};
 use crate::report::HintExt;
-use crate::ui::{Ui, plain, shell_quoted};
+use crate::ui::{Ui, shell_quoted, strip_control};
 
 /// Take plimsoll out of the agent's settings again
 ///
@@ -99,7 +99,7 @@ fn remove_leftovers(ui: &Ui, leftovers: &[Leftovers]) -> anyhow::Result<()> {
         if failures.is_empty() {
             let parts = leftovers.described();
             let parts: String =
-                parts.iter().map(|part| format!("Removed {}\n", plain(part))).collect();
+                parts.iter().map(|part| format!("Removed {}\n", strip_control(part))).collect();
             ui.print(&parts)?;
         }
         failures.iter().for_each(|failure| ui.warn(failure));
@@ -166,7 +166,7 @@ fn is_wanted(
         }
     }
     for part in leftovers.iter().flat_map(Leftovers::described) {
-        writeln!(out, "In a project: {}", plain(&part))?;
+        writeln!(out, "In a project: {}", strip_control(&part))?;
     }
     out.flush()?;
     for path in leftovers.iter().flat_map(Leftovers::foreign) {
@@ -235,7 +235,7 @@ fn tell_leftovers(world: &World, ui: &Ui, agent: &'static dyn Agent, scope: Scop
     if let Some(percent) = found.and_then(|found| found.compact_at) {
         ui.warn(&format!(
             "the client is set to compact at {} %, not known to be by plimsoll; that stays",
-            crate::ui::plain(&percent)
+            crate::ui::strip_control(&percent)
         ));
     }
 }

@@ -20,7 +20,7 @@ use signal_hook::low_level::pipe;
 
 use super::status::figures;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain, short_path, thousands};
+use crate::ui::{Ui, short_path, strip_control, thousands};
 
 /// Follow every session on this machine, and tell what changes
 ///
@@ -131,7 +131,9 @@ fn words(world: &World, ui: &Ui, change: &Change) -> String {
             let at = boundary.tokens_before.map(|tokens| format!(" at {}", thousands(tokens)));
             ui.yellow(&format!("compacted {by}{}", at.unwrap_or_default()))
         }
-        Change::Asked(reason) => ui.yellow(&plain(&format!("asked for a checkpoint ({reason})"))),
+        Change::Asked(reason) => {
+            ui.yellow(&strip_control(&format!("asked for a checkpoint ({reason})")))
+        }
         Change::Idle => ui.dim("idle"),
         Change::Ended => "ended".to_owned(),
         Change::Died => ui.red("died"),

@@ -34,7 +34,7 @@ use plimsoll_store::Store;
 use super::session::{DashboardSession, SessionPhase};
 use crate::cmd::seal;
 use crate::listing::{Listing, RECENT, Shown, is_within};
-use crate::ui::plain;
+use crate::ui::strip_control;
 
 /// Messages from the reader thread.
 pub(crate) enum FeedMessage {
@@ -166,7 +166,7 @@ impl<'a> SessionReader<'a> {
     fn new(world: &'a World, is_all: bool, sender: MessageSender) -> Self {
         let ingester = Ingester::open(world, STORE_TIMEOUT, None)
             .map_err(|error| {
-                sender.send(FeedMessage::Message(plain(&format!("no forecast: {error:#}"))))
+                sender.send(FeedMessage::Message(strip_control(&format!("no forecast: {error:#}"))))
             })
             .ok();
         let (cache, phases, changed) = (HashMap::new(), HashMap::new(), HashSet::new());
@@ -214,7 +214,7 @@ impl<'a> SessionReader<'a> {
         match request {
             FeedRequest::Seal(session) => {
                 let told = self.seal(&session);
-                let told = told.unwrap_or_else(|error| plain(&format!("{error:#}")));
+                let told = told.unwrap_or_else(|error| strip_control(&format!("{error:#}")));
                 self.sender.send(FeedMessage::Message(told));
                 self.changed.insert(session);
                 *due = Instant::now();
@@ -226,7 +226,7 @@ impl<'a> SessionReader<'a> {
                 // Show only the body: the front matter is for machines, and space is scarce.
                 let body = split(&text).map_or(&*text, |parts| parts.body);
                 let told = body.lines().filter(|line| !line.trim().is_empty());
-                let lines = told.map(plain).collect();
+                let lines = told.map(strip_control).collect();
                 self.sender.send(FeedMessage::Checkpoint(id, lines));
             }
         }
@@ -236,7 +236,7 @@ impl<'a> SessionReader<'a> {
         let (shown, _) = self.cached(session).context("the session is no longer there")?;
         let here = &shown.measured.project;
         let sealed = seal(self.world, &shown.found, here, ModelSummary::default())?;
-        Ok(format!("sealed {}", plain(&sealed.path.to_string_lossy())))
+        Ok(format!("sealed {}", strip_control(&sealed.path.to_string_lossy())))
     }
 
     fn text(&self, session: &SessionId, id: &str) -> anyhow::Result<String> {
@@ -252,9 +252,9 @@ impl<'a> SessionReader<'a> {
         let found = criteria::look(self.world, store, &found, SCORE_TIMEOUT);
         self.sender.send(match found {
             Ok(found) => FeedMessage::Criteria(found),
-            Err(error) => {
-                FeedMessage::Message(plain(&format!("no figures of the last days: {error:#}")))
-            }
+            Err(error) => FeedMessage::Message(strip_control(&format!(
+                "no figures of the last days: {error:#}"
+            ))),
         });
     }
 

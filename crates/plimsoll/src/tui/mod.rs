@@ -29,7 +29,7 @@ use self::feed::{Feed, FeedMessage, FeedRequest};
 use self::state::{DashboardState, KeyAction};
 use self::terminal::FullScreen;
 use self::view::{DashboardView, Theme};
-use crate::ui::{plain, shell_quoted};
+use crate::ui::{shell_quoted, strip_control};
 
 /// Interval for redrawing ages if nothing else happens.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -89,7 +89,7 @@ impl Dashboard<'_> {
             FeedMessage::Checkpoint(id, lines) => self.state.set_checkpoint_text(&id, lines),
             FeedMessage::Runs(runs, members) => self.state.set_runs(runs, members),
             FeedMessage::Criteria(found) => self.state.criteria = Some(found),
-            FeedMessage::Message(told) => self.state.told = Some(told),
+            FeedMessage::Message(told) => self.state.message = Some(told),
         }
     }
 
@@ -98,13 +98,13 @@ impl Dashboard<'_> {
             KeyAction::None | KeyAction::Quit => {}
             KeyAction::ReadCriteria => self.feed.ask(FeedRequest::Criteria),
             KeyAction::Seal(session) => {
-                self.state.told = Some("making a checkpoint…".to_owned());
+                self.state.message = Some("making a checkpoint…".to_owned());
                 self.feed.ask(FeedRequest::Seal(session));
             }
-            KeyAction::Copy(session) => self.state.told = self.copy(&session),
+            KeyAction::Copy(session) => self.state.message = self.copy(&session),
             KeyAction::Page(session, id) => {
                 let shown = self.page(&session, &id);
-                self.state.told = shown.err().map(|error| plain(&format!("{error:#}")));
+                self.state.message = shown.err().map(|error| strip_control(&format!("{error:#}")));
             }
         }
     }
@@ -114,7 +114,7 @@ impl Dashboard<'_> {
     fn copy(&mut self, session: &SessionId) -> Option<String> {
         let session = self.state.sessions().iter().find(|known| known.id == *session)?;
         let resume = of_session(&session.id)?.installer().resume(&session.id);
-        let command = plain(&format!("cd {} && {resume}", shell_quoted(&session.folder)));
+        let command = strip_control(&format!("cd {} && {resume}", shell_quoted(&session.folder)));
         // If copying fails, the user can still read the command.
         let _ = self.terminal.copy(&command);
         Some(command)
@@ -126,7 +126,7 @@ impl Dashboard<'_> {
         let place = Place::of_project(self.world, folder);
         let text = checkpoint::text(&place, id)
             .map_err(|problem| anyhow::anyhow!("could not read `{id}`: {problem}"))?;
-        let text: String = text.lines().map(|line| plain(line) + "\n").collect();
+        let text: String = text.lines().map(|line| strip_control(line) + "\n").collect();
         let pager = self.world.env("PAGER").unwrap_or_else(|| "less".to_owned());
         let shown = self.terminal.page(&pager, &text);
         self.bells.clear_interrupt();

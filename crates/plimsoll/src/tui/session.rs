@@ -15,7 +15,7 @@ use plimsoll_extract::board::PathClaim;
 use plimsoll_store::{CurvePoint, CurvePointRow, LastCheckpoint};
 
 use crate::listing::Shown;
-use crate::ui::{plain, short_path};
+use crate::ui::{short_path, strip_control};
 use crate::view::percent;
 
 /// All displayed data of one session.
@@ -177,5 +177,5 @@ impl SessionPhase {
 }
 
 fn model(measured: &Measured) -> String {
-    plain(measured.model.as_deref().unwrap_or("no model yet"))
+    strip_control(measured.model.as_deref().unwrap_or("no model yet"))
 }

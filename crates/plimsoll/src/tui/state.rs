@@ -37,7 +37,7 @@ pub(crate) struct DashboardState {
     /// Figures that show whether plimsoll achieves its goals, as of the last request.
     pub(crate) criteria: Option<Criteria>,
     /// Result of the last action.
-    pub(crate) told: Option<String>,
+    pub(crate) message: Option<String>,
 }
 
 /// Contents of the pane below the list.
@@ -214,7 +214,7 @@ impl DashboardState {
     }
 
     /// Returns the selected session.
-    pub(crate) fn session(&self) -> Option<&DashboardSession> {
+    pub(crate) fn selected_session(&self) -> Option<&DashboardSession> {
         let at = self.selected_index()?;
         let (ListRow::Session(session) | ListRow::Subagent(session, _)) = *self.rows().get(at)?;
         Some(session)
@@ -223,7 +223,7 @@ impl DashboardState {
     /// Returns the session and checkpoint whose text must be loaded for display; `None` if it is
     /// loaded or requested. Marks the checkpoint as requested.
     pub(crate) fn request_missing_text(&mut self) -> Option<(SessionId, String)> {
-        let session = self.session().filter(|_| self.pane == Some(Pane::Detail))?;
+        let session = self.selected_session().filter(|_| self.pane == Some(Pane::Detail))?;
         let id = session.checkpoint.as_ref()?.id.clone();
         let is_there = self.checkpoint.as_ref().is_some_and(|(known, _)| *known == id);
         let missing = (!is_there).then(|| (session.id.clone(), id.clone()));
@@ -242,7 +242,7 @@ impl DashboardState {
         match self.is_typing {
             true => self.type_in(key),
             false => {
-                self.told = None;
+                self.message = None;
                 self.run_command(key)
             }
         }
@@ -306,15 +306,15 @@ impl DashboardState {
     }
 
     fn on_selected(&self, act: impl FnOnce(SessionId) -> KeyAction) -> KeyAction {
-        self.session().map_or(KeyAction::None, |session| act(session.id.clone()))
+        self.selected_session().map_or(KeyAction::None, |session| act(session.id.clone()))
     }
 
     fn page(&mut self) -> KeyAction {
-        let Some(session) = self.session() else { return KeyAction::None };
+        let Some(session) = self.selected_session() else { return KeyAction::None };
         match &session.checkpoint {
             Some(last) => KeyAction::Page(session.id.clone(), last.id.clone()),
             None => {
-                self.told = Some("there is no checkpoint of it yet; c makes one".to_owned());
+                self.message = Some("there is no checkpoint of it yet; c makes one".to_owned());
                 KeyAction::None
             }
         }
@@ -367,7 +367,9 @@ impl DashboardState {
 
     /// Shows or hides the subagents of the selected session.
     fn toggle_subagents(&mut self) {
-        let Some(session) = self.session().map(|session| session.id.clone()) else { return };
+        let Some(session) = self.selected_session().map(|session| session.id.clone()) else {
+            return;
+        };
         if !self.unfolded.remove(&session) {
             self.unfolded.insert(session.clone());
         }

@@ -65,7 +65,7 @@ impl Bed {
 
     /// Makes `program` the hook, in the place of the one before.
     pub(crate) fn install(&self, program: &Path) {
-        self.sandbox.user_settings(&hooks(program).settings());
+        self.sandbox.write_user_settings(&hooks(program).settings());
     }
 
     /// A prompt to the plain model.
@@ -282,6 +282,6 @@ pub(crate) fn attachments<'a>(
     name: &str,
 ) -> impl Iterator<Item = &'a Value> {
     let name = name.to_owned();
-    let attachments = transcript.lines.iter().map(|line| &line["attachment"]);
+    let attachments = transcript.records.iter().map(|line| &line["attachment"]);
     attachments.filter(move |attachment| attachment["type"] == name.as_str())
 }

@@ -14,7 +14,7 @@ fn session_beside(client: &Client, others: &[(&str, &str)]) -> Bed {
     let hooks = others.iter().fold(hooks(Path::new(PLIMSOLL)), |hooks, (event, script)| {
         hooks.on(event, sh, &["-c", script])
     });
-    bed.sandbox.user_settings(&hooks.settings());
+    bed.sandbox.write_user_settings(&hooks.settings());
     assert_eq!(bed.prompt("go").run().text(), "all done");
     bed
 }
@@ -65,7 +65,7 @@ fn a_percentage_that_the_client_goes_by_is_honoured() {
     let bed = Bed::new(script);
     let mut settings = hooks(Path::new(PLIMSOLL)).settings();
     settings["env"] = json!({ "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50" });
-    bed.sandbox.user_settings(&settings);
+    bed.sandbox.write_user_settings(&settings);
 
     let outcome = bed.sandbox.prompt("go").model("claude-sonnet-4-6").run();
 

@@ -8,7 +8,7 @@ use crate::bed::{Bed, obeyed, shown, step};
 /// A client that does not compact by itself, with our hooks and commands.
 fn bed(client: &Client, script: Script) -> Bed {
     let bed = Bed::bare(client, script);
-    bed.sandbox.user_settings(&json!({"autoCompactEnabled": false}));
+    bed.sandbox.write_user_settings(&json!({"autoCompactEnabled": false}));
     bed.plimsoll(&["init", "--yes", "--commands"]);
     bed
 }

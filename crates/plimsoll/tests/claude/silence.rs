@@ -25,7 +25,9 @@ fn under_the_lines(client: &Client) {
         ])
         .subagent("SUBTASK", [ModelAnswer::text("counted")]);
     let bed = Bed::with(client, script);
-    bed.install(&bed.sandbox.script("witness", &format!("{WITNESS}\nplimsoll={PLIMSOLL}\n{PASS}")));
+    bed.install(
+        &bed.sandbox.write_script("witness", &format!("{WITNESS}\nplimsoll={PLIMSOLL}\n{PASS}")),
+    );
 
     let outcome = bed.prompt("go").run();
 
@@ -49,7 +51,7 @@ fn under_the_lines(client: &Client) {
         assert!(!text.contains("CONTEXT: ") && !text.contains("hook additional context"));
     }
     let transcript = outcome.transcript();
-    let hooks = transcript.lines.iter().map(|line| line["attachment"]["type"].to_string());
+    let hooks = transcript.records.iter().map(|line| line["attachment"]["type"].to_string());
     assert_eq!(hooks.filter(|kind| kind.starts_with("\"hook_")).collect::<Vec<_>>(), [""; 0]);
     assert!(!bed.data().join("hook.log").exists());
     assert_eq!(bed.spools(), [""; 0], "a call that decides nothing writes nothing");

@@ -18,7 +18,8 @@ fn sandbox(client: &Client, script: Script) -> (ModelServer, Sandbox) {
 
 fn status_line(sandbox: &Sandbox, arguments: &str) {
     let command = format!("{PLIMSOLL} statusline {arguments}");
-    sandbox.user_settings(&json!({ "statusLine": { "type": "command", "command": command } }));
+    sandbox
+        .write_user_settings(&json!({ "statusLine": { "type": "command", "command": command } }));
 }
 
 /// The model has a window of 200,000 tokens, and the client compacts it at 167,000.
@@ -53,7 +54,7 @@ fn shown(client: &Client) {
 #[test]
 fn it_stands_below_the_users_own_and_without_colour_when_asked() {
     let (_server, sandbox) = sandbox(&Client::current(), answer());
-    let own = sandbox.script("own", "jq -r '\"own line of \" + .model.id'");
+    let own = sandbox.write_script("own", "jq -r '\"own line of \" + .model.id'");
     status_line(&sandbox, &format!("--no-color --wrap '{}'", own.display()));
     let terminal = sandbox.terminal(80, 24).model("claude-opus-4-6").start();
     terminal.type_line("take a note");

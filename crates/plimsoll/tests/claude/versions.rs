@@ -177,7 +177,7 @@ fn a_missing_or_broken_program_blocks_nothing() {
         let path = bed.sandbox.home().join(".claude/settings.json");
         let settings = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let programs = broken_programs(&bed.sandbox.home());
-        bed.sandbox.user_settings(&call_instead(&settings, &programs));
+        bed.sandbox.write_user_settings(&call_instead(&settings, &programs));
 
         let outcome = bed.prompt("make it 2 m").run();
 

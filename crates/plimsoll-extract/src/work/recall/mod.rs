@@ -173,7 +173,7 @@ enum NeededFact {
 impl Recall {
     /// Handles a compaction after which the session receives `restore`. Returns the judgement on
     /// the previous compaction.
-    pub fn compacted(
+    pub fn begin_compaction(
         &mut self,
         time: Option<Millis>,
         kept_from: Option<EntryId>,

@@ -28,7 +28,7 @@ impl Session {
     }
 
     fn compacted(mut self, summary: &str, restore: &str) -> Self {
-        assert_eq!(self.recall.compacted(Some(1), None, restore.to_owned()), None);
+        assert_eq!(self.recall.begin_compaction(Some(1), None, restore.to_owned()), None);
         self.recall.read_input(&ModelInput::Summary(summary.into()));
         self
     }
@@ -134,7 +134,7 @@ fn records_kept_by_the_client_are_in_view() {
     };
     recall.read_record(&record(b"1", "readHull"));
     recall.read_record(&record(b"2", "waterLine"));
-    recall.compacted(None, Some(EntryId::new(b"2")), String::new());
+    recall.begin_compaction(None, Some(EntryId::new(b"2")), String::new());
     recall.read_record(&record(b"3", "readHull at the waterLine"));
     let judgement = recall.finish().unwrap();
     assert!(!judgement.has_summary);
@@ -156,7 +156,7 @@ fn own_restores_show_nothing() {
 fn each_compaction_is_judged_by_the_work_until_the_next() {
     let mut session = Session::default().said("readHull waterLine").compacted("readHull", "");
     session = session.said("readHull");
-    let first = session.recall.compacted(Some(2), None, "waterLine".to_owned()).unwrap();
+    let first = session.recall.begin_compaction(Some(2), None, "waterLine".to_owned()).unwrap();
     assert_eq!(
         RecallCounts::of(&first.facts),
         RecallCounts { needed: 1, summary: 1, restore: 0, either: 1 }

@@ -109,8 +109,9 @@ async fn check_writes(team: &mut TeamStore) {
     team.ship(&machine, &shipment, 10).await.unwrap();
     assert_eq!(team.session(&session).await.unwrap().unwrap().value.used, Some(1_010));
     let to = session.as_str().to_owned();
-    let mail = TeamMessage { id: "m".to_owned(), to, body: "ahoy".to_owned(), expires: FUTURE };
-    team.post("another", std::slice::from_ref(&mail)).await.unwrap();
+    let mail =
+        TeamMessage { id: "m".to_owned(), session: to, body: "ahoy".to_owned(), expires: FUTURE };
+    team.post_messages("another", std::slice::from_ref(&mail)).await.unwrap();
     assert!(team.undelivered_messages(&machine.id, 10).await.unwrap().contains(&mail));
     let claim =
         PathClaim { path: "/deck".into(), holder: "ann".to_owned(), since: 9, until: FUTURE };
@@ -166,9 +167,10 @@ fn tables_that_need_a_newer_release_are_refused_and_left_alone() {
         let mut team = create_at_version(&server, MIGRATIONS.len()).await;
         let newer = LATEST + 1;
         server.sql(&format!("INSERT INTO plimsoll.migrations VALUES ({newer}, {newer}, '9', 7)"));
-        for refused in
-            [team.about().await.map(drop), team.migrate(NonZeroU32::new(30), 2).await.map(drop)]
-        {
+        for refused in [
+            team.database_info().await.map(drop),
+            team.migrate(NonZeroU32::new(30), 2).await.map(drop),
+        ] {
             let error = refused.unwrap_err();
             assert!(matches!(error, TeamError::Newer), "{error:?}");
             assert!(error.hint().contains("update plimsoll"), "{error:?}");

@@ -88,22 +88,22 @@ fn an_auto_compaction_without_a_warning_since_the_last_is_counted() {
     ];
     let decisions = vec![
         decision("s1", 3),
-        DecisionRow { what: "started".to_owned(), ..decision("s1", 10) },
+        DecisionRow { label: "started".to_owned(), ..decision("s1", 10) },
         decision("s1", 30),
     ];
     let mut store = store(Batch { compactions, decisions, ..Batch::default() });
     assert_eq!(
         store.auto_compaction_counts(0).unwrap(),
-        AutoCompactionCounts { all: 3, without_warning: 2 }
+        AutoCompactionCounts { total: 3, without_warning: 2 }
     );
     sync_checkpoints(&mut store, &["a"], vec![checkpoint("a", "s2", 59, "auto")]);
     assert_eq!(
         store.auto_compaction_counts(0).unwrap(),
-        AutoCompactionCounts { all: 3, without_warning: 1 }
+        AutoCompactionCounts { total: 3, without_warning: 1 }
     );
     assert_eq!(
         store.auto_compaction_counts(41).unwrap(),
-        AutoCompactionCounts { all: 1, without_warning: 0 }
+        AutoCompactionCounts { total: 1, without_warning: 0 }
     );
     assert_eq!(store.first_decision().unwrap(), Some(3));
 }
@@ -124,7 +124,7 @@ fn peaks_say_whether_a_warning_came_before() {
 
 #[test]
 fn restores_are_counted() {
-    let decided = |line, what: &str| DecisionRow { what: what.to_owned(), ..decision("s1", line) };
+    let decided = |line, what: &str| DecisionRow { label: what.to_owned(), ..decision("s1", line) };
     let decisions = vec![decided(1, "restored"), decided(5, "given"), decided(6, "warned")];
     let store = store(Batch { decisions, ..Batch::default() });
     assert_eq!((store.restore_count(0).unwrap(), store.restore_count(2).unwrap()), (2, 1));

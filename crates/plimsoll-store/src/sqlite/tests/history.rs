@@ -89,13 +89,13 @@ fn growth_uses_the_newest_readings_since_the_last_compaction() {
     };
     ingest(&mut store, &source(1), batch).unwrap();
     let times = |most| {
-        let pace = store.pace(&id("s1"), most).unwrap();
+        let pace = store.growth_samples(&id("s1"), most).unwrap();
         assert_eq!(pace.compactions, 1);
         pace.samples.iter().map(|sample| sample.time).collect::<Vec<_>>()
     };
     assert_eq!(times(100), [5, 6, 7, 8, 9]);
     assert_eq!(times(2), [8, 9]);
-    assert_eq!(store.pace(&id("s2"), 2).unwrap(), crate::GrowthSamples::default());
+    assert_eq!(store.growth_samples(&id("s2"), 2).unwrap(), crate::GrowthSamples::default());
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn session_with_model(name: &str, last_seen: i64) -> SessionRow {
 }
 
 fn decision_labelled(name: &str, what: &str) -> DecisionRow {
-    DecisionRow { what: what.to_owned(), ..decision(name, name.len() as u64) }
+    DecisionRow { label: what.to_owned(), ..decision(name, name.len() as u64) }
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::ingest;
 use crate::layout::{COLUMNS, fit};
 use crate::past::counted;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain, shell_quoted, thousands};
+use crate::ui::{Ui, shell_quoted, strip_control, thousands};
 
 /// Show which work fits into which session
 ///
@@ -228,8 +228,8 @@ fn head(ui: &Ui, at: usize, pieces: &[Piece], available: Tokens) -> String {
 
 fn branch(ui: &Ui, piece: &Piece, is_last: bool) -> String {
     let (turn, below) = if is_last { ("└─", "   ") } else { ("├─", "│  ") };
-    let first = plain(piece.description.lines().next().unwrap_or_default());
-    let (id, tokens) = (plain(&piece.id), thousands(piece.tokens));
+    let first = strip_control(piece.description.lines().next().unwrap_or_default());
+    let (id, tokens) = (strip_control(&piece.id), thousands(piece.tokens));
     let columns = COLUMNS.saturating_sub(8 + id.chars().count() + tokens.len());
     let mut text =
         format!("  {turn} {}  {}  {}\n", ui.bold(&id), fit(&[first], columns), ui.dim(&tokens));
@@ -237,13 +237,16 @@ fn branch(ui: &Ui, piece: &Piece, is_last: bool) -> String {
         let _ = writeln!(text, "  {}{}", below, words);
     };
     if piece.of.is_some() && !piece.files.is_empty() {
-        note(ui.dim(&fit(&[plain(&piece.files.join(" "))], COLUMNS - 5)));
+        note(ui.dim(&fit(&[strip_control(&piece.files.join(" "))], COLUMNS - 5)));
     }
     if !piece.after.is_empty() {
-        note(ui.dim(&fit(&[plain(&format!("after {}", piece.after.join(", ")))], COLUMNS - 5)));
+        note(ui.dim(&fit(
+            &[strip_control(&format!("after {}", piece.after.join(", ")))],
+            COLUMNS - 5,
+        )));
     }
     if let Some(warning) = &piece.warning {
-        note(ui.yellow(&plain(warning)));
+        note(ui.yellow(&strip_control(warning)));
     }
     text
 }
@@ -297,5 +300,5 @@ fn is_calibrated(piece: &Piece, kind: Kind) -> bool {
 
 /// A text of several lines from outside, each without what moves the cursor.
 fn plain_lines(text: &str) -> String {
-    text.lines().map(|line| plain(line) + "\n").collect()
+    text.lines().map(|line| strip_control(line) + "\n").collect()
 }

@@ -138,7 +138,8 @@ pub(super) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let halt = runner::StopFlag::default();
     let shown = Shown::new(ui, &world.paths.home);
     let progress = |progress: runner::RunProgress<'_>| shown.take(progress);
-    let stage = RunContext { world, halt: &halt, progress: &progress, stderr: StderrTarget::File };
+    let stage =
+        RunContext { env: world, halt: &halt, progress: &progress, stderr: StderrTarget::File };
     let conductor = match work {
         None => resume(stage, ui, args, &settings)?,
         Some(work) => begin(stage, ui, work, args, &settings, &project)?,
@@ -288,7 +289,7 @@ fn begin<'w>(
     settings: &BatchSettings,
     project: &Path,
 ) -> anyhow::Result<Runner<'w>> {
-    check_hooks(stage.world, ui, &agent, project)?;
+    check_hooks(stage.env, ui, &agent, project)?;
     let file = args.file.as_deref().and_then(Path::file_name).unwrap_or_default();
     let begun = Begun {
         sort: Sort::Plan,
@@ -311,7 +312,7 @@ fn resume<'w>(
     args: &Args,
     settings: &BatchSettings,
 ) -> anyhow::Result<Runner<'w>> {
-    let run = find(stage.world, Sort::Plan, args.resume.as_deref().unwrap_or_default())?;
+    let run = find(stage.env, Sort::Plan, args.resume.as_deref().unwrap_or_default())?;
     if run.plan.is_none() {
         let error = anyhow::anyhow!("it ended before its plan was written down");
         return Err(error)

@@ -20,7 +20,7 @@ use plimsoll_engine::{board, paths, resume, settings};
 use plimsoll_extract::board::{Message, MessageContent};
 
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Leave messages for sessions, read them, and say who works on what
 ///
@@ -67,18 +67,18 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 /// Who runs this: the session it runs in, else the user, as the team calls them.
 fn who(world: &World) -> String {
     match resume::asking(world) {
-        Some(session) => plain(session.as_str()),
+        Some(session) => strip_control(session.as_str()),
         None => {
             let person = settings::team(world).person.unwrap_or_else(|| world.login());
             // What is held on another machine is held by somebody ` on ` it.
-            plain(&person).replace(" on ", "-on-")
+            strip_control(&person).replace(" on ", "-on-")
         }
     }
 }
 
 /// What somebody is called in few letters: a session as it is everywhere, a person by all of the name.
 fn called(name: &str) -> String {
-    let name = plain(name);
+    let name = strip_control(name);
     let (who, rest) = name.split_at(name.find(' ').unwrap_or(name.len()));
     let is_id = |part: &str| part.len() == 8 && part.bytes().all(|it| it.is_ascii_hexdigit());
     match who.split_once('-') {
@@ -146,10 +146,10 @@ fn show_in_projects(world: &World, ui: &Ui, changed: &[Message]) {
 fn said(message: &Message) -> String {
     match &message.what {
         MessageContent::CheckpointTrigger { reason } => {
-            plain(&format!("checkpoint_trigger ({reason})"))
+            strip_control(&format!("checkpoint_trigger ({reason})"))
         }
         MessageContent::Message { text } => {
-            plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+            strip_control(&text.split_whitespace().collect::<Vec<_>>().join(" "))
         }
     }
 }

@@ -167,7 +167,7 @@ fn hint(error: &NoRecipient) -> &'static str {
 
 /// Sends what is for other machines. What cannot go now waits for `plimsoll serve` or `watch`.
 fn send(world: &World, ui: &Ui) {
-    if let Err(error) = team::post(world) {
+    if let Err(error) = team::send_messages(world) {
         ui.warn(&format!("it goes when the team's database is in reach again: {error:#}"));
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
     for warning in &sealed.warnings {
         ui.warn(warning);
     }
-    ui.print(&format!("{}\n", crate::ui::plain(&sealed.path.to_string_lossy())))
+    ui.print(&format!("{}\n", crate::ui::strip_control(&sealed.path.to_string_lossy())))
 }
 
 /// Makes a checkpoint of a session because somebody asks for it. `here` stands in for a project that

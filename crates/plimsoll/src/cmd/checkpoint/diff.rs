@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{found, meta, shown};
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Show what the work did between two checkpoints
 ///
@@ -56,7 +56,9 @@ fn before(place: &Place, after: &Listed) -> anyhow::Result<Listed> {
     by_parent
         .or(older)
         .map(|at| own.swap_remove(at))
-        .ok_or_else(|| anyhow::anyhow!("there is no checkpoint before `{}`", plain(&after.id)))
+        .ok_or_else(|| {
+            anyhow::anyhow!("there is no checkpoint before `{}`", strip_control(&after.id))
+        })
         .hint("`plimsoll checkpoint list` shows what there is to compare")
 }
 
@@ -66,7 +68,7 @@ fn body(place: &Place, listed: &Listed) -> anyhow::Result<String> {
 }
 
 fn text(ui: &Ui, before: &Listed, after: &Listed, sections: &[SectionDiff]) -> String {
-    let mut text = format!("--- {}\n+++ {}\n", plain(&before.id), plain(&after.id));
+    let mut text = format!("--- {}\n+++ {}\n", strip_control(&before.id), strip_control(&after.id));
     for SectionDiff { section, added, removed } in sections {
         // A string takes whatever is written to it.
         let _ = writeln!(text, "\n{}", ui.bold(&format!("## {section}")));

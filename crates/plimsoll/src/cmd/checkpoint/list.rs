@@ -41,15 +41,15 @@ pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
 }
 
 fn text(ui: &Ui, listed: &Listed, now: Millis) -> String {
-    let mut text = ui.bold(&ui::plain(&listed.id));
+    let mut text = ui.bold(&ui::strip_control(&listed.id));
     let facts = fit(&facts(listed, now), COLUMNS - 2);
     let _ = match facts.is_empty() {
         true => writeln!(text),
         false => writeln!(text, "\n  {}", ui.dim(&facts)),
     };
-    let standing = ui::plain(&standing(listed));
+    let standing = ui::strip_control(&standing(listed));
     let _ = match listed.is_own() {
-        true => writeln!(text, "  {}", fit(&[ui::plain(&listed.summary)], COLUMNS - 2)),
+        true => writeln!(text, "  {}", fit(&[ui::strip_control(&listed.summary)], COLUMNS - 2)),
         false if listed.verdict.is_valid() => writeln!(text, "  {}", ui.yellow(&standing)),
         false => writeln!(text, "  {}", ui.red(&standing)),
     };

@@ -17,7 +17,7 @@ use plimsoll_engine::{paths, project, resume, sessions};
 use plimsoll_extract::checkpoint::{CheckpointProblem, Meta, SealOrigin};
 
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Make, list, show, verify, compare and prune checkpoints
 ///
@@ -100,15 +100,15 @@ pub(super) fn found<T>(result: Result<T, NotFound>) -> anyhow::Result<T> {
             }
         };
         let error = anyhow::Error::from(error);
-        let mut causes = error.chain().map(|cause| plain(&cause.to_string())).rev();
+        let mut causes = error.chain().map(|cause| strip_control(&cause.to_string())).rev();
         let innermost = anyhow::Error::msg(causes.next().unwrap_or_default());
-        Err(causes.fold(innermost, anyhow::Error::context)).hint(plain(&hint))
+        Err(causes.fold(innermost, anyhow::Error::context)).hint(strip_control(&hint))
     })
 }
 
 /// Lines of a file as they may be shown.
 fn shown(line: &str) -> String {
-    plain(&line.replace('\t', "    "))
+    strip_control(&line.replace('\t', "    "))
 }
 
 fn meta(listed: &Listed) -> Option<&Meta> {
@@ -120,7 +120,7 @@ pub(super) fn standing(listed: &Listed) -> String {
     let problems: Vec<String> =
         listed.verdict.problems.iter().map(CheckpointProblem::to_string).collect();
     match listed.verdict.origin {
-        _ if !problems.is_empty() => plain(&problems.join("; ")),
+        _ if !problems.is_empty() => strip_control(&problems.join("; ")),
         SealOrigin::Own => "whole, and sealed by you".to_owned(),
         SealOrigin::OtherKey => "foreign: sealed with a key that is not yours".to_owned(),
         SealOrigin::Foreign | SealOrigin::Forged => "foreign: not sealed".to_owned(),

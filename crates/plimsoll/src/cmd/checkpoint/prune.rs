@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::found;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Remove checkpoints that have had their time
 ///
@@ -49,12 +49,12 @@ pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow:
         }
         false => found(checkpoint::prune(place, now, &is_referred))?,
     };
-    pruned.warnings.iter().for_each(|warning| ui.warn(&plain(warning)));
+    pruned.warnings.iter().for_each(|warning| ui.warn(&strip_control(warning)));
     let ids: Vec<&str> = pruned.removed.iter().map(|listed: &Listed| &*listed.id).collect();
     if args.json {
         return ui.print_json(&PruneView { removed: ids, kept: pruned.kept });
     }
-    ui.print(&ids.iter().map(|id| format!("{}\n", plain(id))).collect::<String>())?;
+    ui.print(&ids.iter().map(|id| format!("{}\n", strip_control(id))).collect::<String>())?;
     let verb = if args.dry_run { "would be removed" } else { "removed" };
     ui.warn(&format!("{} {verb}, {} kept", ids.len(), pruned.kept));
     Ok(())

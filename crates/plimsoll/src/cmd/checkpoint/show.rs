@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{View, found, shown, standing};
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Show a checkpoint, as it is in its file
 ///
@@ -30,7 +30,7 @@ pub(crate) fn run(place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let listed = found(checkpoint::find(place, &args.id))?;
     let text = text(place, &listed)?;
     if !listed.is_own() {
-        ui.warn(&format!("`{}`: {}", plain(&listed.id), standing(&listed)));
+        ui.warn(&format!("`{}`: {}", strip_control(&listed.id), standing(&listed)));
     }
     match args.json {
         true => ui.print_json(&view(&listed, &text)),
@@ -42,8 +42,8 @@ pub(crate) fn run(place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
 pub(super) fn text(place: &Place, listed: &Listed) -> anyhow::Result<String> {
     checkpoint::text(place, &listed.id)
         .map_err(|problem| {
-            let path = plain(&listed.path.to_string_lossy());
-            anyhow::anyhow!(plain(&problem.to_string()))
+            let path = strip_control(&listed.path.to_string_lossy());
+            anyhow::anyhow!(strip_control(&problem.to_string()))
                 .context(format!("could not read the checkpoint `{path}`"))
         })
         .hint("`plimsoll checkpoint list` shows what is there")

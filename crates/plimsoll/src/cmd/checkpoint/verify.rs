@@ -8,7 +8,7 @@ use plimsoll_extract::checkpoint::EXTENSION;
 
 use super::{View, found, standing};
 use crate::report::HintExt;
-use crate::ui::{self, Ui, plain};
+use crate::ui::{self, Ui, strip_control};
 
 /// Check that checkpoints are there, whole and yours
 ///
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(world: &World, place: &Place, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     let Checked { checkpoints, warnings } = look(place, args)?;
-    warnings.iter().for_each(|warning| ui.warn(&plain(warning)));
+    warnings.iter().for_each(|warning| ui.warn(&strip_control(warning)));
     match args.json {
         true => ui.print_json(&checkpoints.iter().map(View::from).collect::<Vec<_>>())?,
         false => {

@@ -71,7 +71,7 @@ fn address(file: &ConfigFile) -> Option<Complaint> {
     let place = Some(file.place("team.database_url")?);
     let mut settings = Settings::default();
     ConfigFile::read(&file.path, file.layer)?.lay_over(&mut settings);
-    let error = team::check(&settings.team.database_url?).err()?;
+    let error = team::check_url(&settings.team.database_url?).err()?;
     Some(Complaint { path: file.path.clone(), place, what: error.to_string() })
 }
 
@@ -88,13 +88,13 @@ fn named(path: &Path) -> anyhow::Result<ConfigFile> {
 fn text(ui: &Ui, files: &[ConfigFile]) -> String {
     let mut text = String::new();
     for file in files {
-        let path = ui::plain(&file.path.to_string_lossy());
+        let path = ui::strip_control(&file.path.to_string_lossy());
         if file.complaints.is_empty() {
             let _ = writeln!(text, "{} {path}", ui.green("ok:"));
         }
         for complaint in &file.complaints {
             let place = ui.bold(&format!("{path}{}:", complaint.at()));
-            let _ = writeln!(text, "{place} {}", ui::plain(&complaint.what));
+            let _ = writeln!(text, "{place} {}", ui::strip_control(&complaint.what));
         }
     }
     if files.is_empty() {

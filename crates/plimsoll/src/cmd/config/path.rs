@@ -51,7 +51,11 @@ pub(crate) fn run(world: &World, ui: &Ui, args: &Args) -> anyhow::Result<()> {
     }
     let line = |name: &str, view: &PathView| {
         let missing = if view.exists { "" } else { "  (missing)" };
-        format!("{name:<14}  {}{}\n", ui::plain(&view.path.to_string_lossy()), ui.dim(missing))
+        format!(
+            "{name:<14}  {}{}\n",
+            ui::strip_control(&view.path.to_string_lossy()),
+            ui.dim(missing)
+        )
     };
     let lines = [
         line("user config", &view.user_config),

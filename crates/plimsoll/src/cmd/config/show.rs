@@ -58,7 +58,7 @@ impl Row {
         };
         Self {
             name: name.to_owned(),
-            value: ui::plain(value),
+            value: ui::strip_control(value),
             origin: origin_text,
             is_default: *origin == Origin::Default,
         }
@@ -103,7 +103,9 @@ fn ignored(world: &World, ui: &Ui, explanation: &Explanation) -> String {
     };
     let complaints = explanation.complaints.iter();
     let lines = complaints
-        .map(|complaint| format!("{}\n  {}\n", place(complaint), ui::plain(&complaint.what)))
+        .map(|complaint| {
+            format!("{}\n  {}\n", place(complaint), ui::strip_control(&complaint.what))
+        })
         .chain(explanation.useless_variables.iter().map(|sentence| format!("{sentence}\n")));
     let lines: String = lines.collect();
     if lines.is_empty() { lines } else { format!("\n{}\n{lines}", ui.bold("Ignored")) }

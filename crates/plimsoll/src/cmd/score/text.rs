@@ -102,11 +102,11 @@ fn print_list(ui: &Ui, out: &mut impl Write, compactions: &[Compaction]) -> anyh
 
 fn print_compaction(ui: &Ui, out: &mut impl Write, compaction: &Compaction) -> anyhow::Result<()> {
     let judgement = &compaction.judgement;
-    let session = ui::plain(short(&compaction.session));
+    let session = ui::strip_control(short(&compaction.session));
     let day = judgement.time.map_or_else(String::new, clock::day);
     let label = format!("{session:<8}  {day}");
     print_row(ui, out, &label, compaction.tally(), judgement.has_summary)?;
-    let lost = compaction.lost().map(|fact| layout::end(&ui::plain(&fact.name), 40));
+    let lost = compaction.lost().map(|fact| layout::end(&ui::strip_control(&fact.name), 40));
     let lost: Vec<String> = lost.collect();
     if !lost.is_empty() {
         writeln!(out, "  {}", ui.dim(&examples(&lost, COLUMNS - 2)))?;

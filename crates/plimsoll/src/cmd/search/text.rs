@@ -10,14 +10,14 @@ use plimsoll_store::LinePiece;
 
 use super::hit::{Hit, What};
 use crate::layout::{self, COLUMNS, fit};
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 pub(super) fn text(ui: &Ui, world: &World, hit: &Hit) -> String {
     let age = u64::try_from(now() as Millis - hit.what.created()).unwrap_or(0) / 1000;
     let folder = |project: &Path| layout::path(project, &world.paths.home, 40);
     let (name, project, by, about) = match &hit.what {
         What::Checkpoint(row) => {
-            let name = format!("checkpoint {}", ui.bold(&plain(&row.id)));
+            let name = format!("checkpoint {}", ui.bold(&strip_control(&row.id)));
             (name, Some(folder(&row.project)), row.occasion.as_str(), row.summary.as_str())
         }
         What::Save(save) => {
@@ -33,7 +33,7 @@ pub(super) fn text(ui: &Ui, world: &World, hit: &Hit) -> String {
     let about = about.lines().next().unwrap_or_default();
     let mut text = format!("{name}\n");
     let _ = writeln!(text, "  {}", ui.dim(&fit(&facts, COLUMNS - 2)));
-    let _ = writeln!(text, "  {}", fit(&[plain(about)], COLUMNS - 2));
+    let _ = writeln!(text, "  {}", fit(&[strip_control(about)], COLUMNS - 2));
     let _ = writeln!(text, "  {}", snippet(ui, hit));
     text
 }
@@ -41,7 +41,7 @@ pub(super) fn text(ui: &Ui, world: &World, hit: &Hit) -> String {
 /// The line that fits, with its section before it: what fits is marked and always in view.
 fn snippet(ui: &Ui, hit: &Hit) -> String {
     const BEFORE: usize = 24;
-    let title = plain(&hit.section);
+    let title = strip_control(&hit.section);
     let room = COLUMNS - 2 - layout::width(&title) - "  ……".len();
     let letters = letters(&hit.line);
     let first = letters.iter().position(|(_, fits)| *fits).unwrap_or(0);
@@ -59,7 +59,7 @@ fn snippet(ui: &Ui, hit: &Hit) -> String {
 /// The letters of a line, each with whether it fits, without the marks of lists.
 pub(super) fn letters(line: &[LinePiece]) -> Vec<(char, bool)> {
     let letters = line.iter().flat_map(|piece| {
-        let text = plain(&piece.text.replace('\t', " "));
+        let text = strip_control(&piece.text.replace('\t', " "));
         text.chars().map(|letter| (letter, piece.is_match)).collect::<Vec<_>>()
     });
     letters.skip_while(|(letter, fits)| !fits && matches!(letter, '-' | '>' | ' ')).collect()

@@ -123,7 +123,7 @@ fn sealed_fully(last: Option<&LastCheckpoint>) -> String {
     let Some(last) = last else { return "no checkpoint yet".to_owned() };
     let time = clock::shown(last.created);
     let age = duration(seconds_since(last.created));
-    format!("checkpoint {time} ({age} ago) · {}", ui::plain(&last.id))
+    format!("checkpoint {time} ({age} ago) · {}", ui::strip_control(&last.id))
 }
 
 fn seconds_since(moment: Millis) -> u64 {
@@ -181,7 +181,7 @@ fn age(measured: &Measured) -> String {
 }
 
 fn model(measured: &Measured) -> String {
-    ui::plain(measured.model.as_deref().unwrap_or("no model yet"))
+    ui::strip_control(measured.model.as_deref().unwrap_or("no model yet"))
 }
 
 fn window_origin(measured: &Measured) -> &'static str {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::past::counted;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// Show whether the team's database is in reach, what waits for it, and who else is there
 ///
@@ -45,7 +45,7 @@ fn print(ui: &Ui, report: &TeamReport) -> anyhow::Result<()> {
     let TeamReport { team, waiting, database: there } = report;
     let mut out = ui.out();
     let database = team.database_url.as_ref().map_or("none", |url| url.shown());
-    writeln!(out, "Database  {}", plain(database))?;
+    writeln!(out, "Database  {}", strip_control(database))?;
     if let Ok(there) = there {
         let kept = there.about.retention_days.map(|days| format!("kept for {days} days"));
         let kept = kept.unwrap_or_else(|| "kept for ever".to_owned());
@@ -63,25 +63,25 @@ fn print(ui: &Ui, report: &TeamReport) -> anyhow::Result<()> {
     let rows = counted(waiting.changed + waiting.to_sweep, "row", "rows");
     writeln!(out, "Waiting   {rows}; {last}")?;
     if let Some(trouble) = &waiting.error {
-        writeln!(out, "          {}", ui.yellow(&plain(trouble)))?;
+        writeln!(out, "          {}", ui.yellow(&strip_control(trouble)))?;
     }
     for machine in there.iter().flat_map(|there| &there.machines) {
         let WithOwner { person, host, value: it } = machine;
-        let (person, host) = (plain(person), plain(host));
+        let (person, host) = (strip_control(person), strip_control(host));
         let sessions = counted(it.sessions, "session", "sessions");
         let heard = ago(it.last_seen);
         writeln!(out, "Machine   {person} on {host}: {sessions}, heard of {heard} ago")?;
     }
     for claim in there.iter().flat_map(|there| &there.claims) {
-        let path = plain(&claim.value.path.display().to_string());
-        let (holder, host) = (plain(&claim.value.holder), plain(&claim.host));
+        let path = strip_control(&claim.value.path.display().to_string());
+        let (holder, host) = (strip_control(&claim.value.holder), strip_control(&claim.host));
         writeln!(out, "Claimed   {path} by {holder} on {host}")?;
     }
     Ok(out.flush()?)
 }
 
 fn words(words: &[String]) -> String {
-    if words.is_empty() { "nothing".to_owned() } else { plain(&words.join(", ")) }
+    if words.is_empty() { "nothing".to_owned() } else { strip_control(&words.join(", ")) }
 }
 
 fn ago(moment: i64) -> String {

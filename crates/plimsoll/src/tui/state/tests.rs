@@ -207,9 +207,9 @@ fn actions_apply_to_the_selected_session() {
     let mut state = sample_state();
     assert_eq!(press(&mut state, "y"), KeyAction::Copy(id("full")));
     assert_eq!(press(&mut state, "o"), KeyAction::None);
-    assert!(state.told.as_ref().unwrap().contains("no checkpoint"), "{:?}", state.told);
+    assert!(state.message.as_ref().unwrap().contains("no checkpoint"), "{:?}", state.message);
     assert_eq!(press(&mut state, "jo"), KeyAction::Page(id("half"), "one".to_owned()));
-    assert_eq!(state.told, None, "the next key takes the word away");
+    assert_eq!(state.message, None, "the next key takes the word away");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::layout::fit;
 use crate::past::counted;
 use crate::tui::session::DashboardSession;
 use crate::tui::state::DashboardState;
-use crate::ui::{plain, short_tokens, thousands};
+use crate::ui::{short_tokens, strip_control, thousands};
 
 /// Minimum width to place both side by side.
 const SIDE_BY_SIDE_COLUMNS: u16 = 120;
@@ -29,7 +29,7 @@ pub(super) fn draw(
     state: &DashboardState,
     now: Millis,
 ) {
-    let Some(session) = state.session() else { return };
+    let Some(session) = state.selected_session() else { return };
     let facts = facts(theme, session, area.width.into(), now);
     let rows = Constraint::Length(facts.height() as u16);
     let [above, rest] = Layout::vertical([rows, Constraint::Min(0)]).areas(area);
@@ -87,7 +87,7 @@ fn claims(session: &DashboardSession) -> Vec<String> {
         let path = claim.path.strip_prefix(&session.folder).unwrap_or(&claim.path);
         let path = if path.as_os_str().is_empty() { &claim.path } else { path };
         let holder = if claim.holder == session.id.as_str() { "it" } else { &claim.holder };
-        plain(&format!("{} is claimed by {holder}", path.display()))
+        strip_control(&format!("{} is claimed by {holder}", path.display()))
     };
     session.claims.iter().map(claim).collect()
 }

@@ -133,7 +133,7 @@ fn footer(theme: Theme, state: &DashboardState, columns: usize) -> Vec<Line<'sta
         "o open",
     ];
     const TYPING: &str = "a part of a name, project or model; ⏎ keeps it, Esc drops it";
-    match &state.told {
+    match &state.message {
         Some(told) => {
             let letters: Vec<char> = told.chars().collect();
             let lines = letters.chunks(columns.max(1));

@@ -11,7 +11,7 @@ use ratatui::text::Line;
 use crate::layout::fit;
 use crate::past::counted;
 use crate::tui::state::DashboardState;
-use crate::ui::{plain, short_tokens};
+use crate::ui::{short_tokens, strip_control};
 
 /// Further runs are only counted.
 const MAX_RUNS: usize = 3;
@@ -47,7 +47,7 @@ fn line(state: &DashboardState, run: &Run, columns: usize, now: Millis) -> Strin
         working_sessions(&at_work).unwrap_or_else(counted),
         tokens.map(short_tokens).unwrap_or_default(),
         duration(spent.seconds),
-        plain(&run.begun.title),
+        strip_control(&run.begun.title),
     ];
     fit(&parts, columns)
 }

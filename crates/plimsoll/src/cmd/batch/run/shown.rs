@@ -16,7 +16,7 @@ use self::line::State;
 use super::view;
 use crate::past::counted;
 use crate::ui::footer::Footer;
-use crate::ui::{Ui, plain, short_path, short_tokens};
+use crate::ui::{Ui, short_path, short_tokens, strip_control};
 
 /// What is shown of a run.
 pub(super) struct Shown<'u> {
@@ -37,7 +37,7 @@ impl<'u> Shown<'u> {
         let (done, tasks) = view::counts(run);
         let name = run.id.short().to_owned();
         let begins = match run.jobs.is_empty() {
-            true => format!("begins: {}", plain(&run.begun.title)),
+            true => format!("begins: {}", strip_control(&run.begun.title)),
             false => format!("goes on: {}", view::are_done(run)),
         };
         self.footer.say(&format!("run {name} {begins}"));
@@ -57,8 +57,9 @@ impl<'u> Shown<'u> {
     pub(super) fn tell(&self, news: JobNews<'_>) {
         match news {
             JobNews::Done(job) => self.done(job),
-            JobNews::Retrying { job, code, words, pause } => {
-                let last = words.lines.last().map(|line| format!(" ({})", plain(line.trim())));
+            JobNews::Retrying { job, code, output, pause } => {
+                let last =
+                    output.lines.last().map(|line| format!(" ({})", strip_control(line.trim())));
                 let failed = match killed_by(code) {
                     Some(signal) => format!("{} was killed by signal {signal}", name(job)),
                     None => format!("{} failed with exit code {code}", name(job)),
@@ -66,13 +67,13 @@ impl<'u> Shown<'u> {
                 let pause = format!("tried again in {} s", pause.as_secs_f64().ceil());
                 self.footer.say(&format!("{failed}{}; {pause}", last.unwrap_or_default()));
             }
-            JobNews::Failed { job, code, words } => {
+            JobNews::Failed { job, code, output } => {
                 let how = match killed_by(code) {
                     Some(signal) => format!(", killed by signal {signal}"),
                     None => format!(" with exit code {code}"),
                 };
                 let failed = format!("{} has failed{how}", name(job));
-                self.footer.say(&format!("{failed}{}", self.said(words)));
+                self.footer.say(&format!("{failed}{}", self.said(output)));
             }
             JobNews::Replanned { why, run } => self.replanned(why, run),
         }
@@ -84,17 +85,18 @@ impl<'u> Shown<'u> {
         if words.lines.is_empty() {
             return " and said nothing".to_owned();
         }
-        let lines: String = words.lines.iter().map(|line| format!("\n  {}", plain(line))).collect();
+        let lines: String =
+            words.lines.iter().map(|line| format!("\n  {}", strip_control(line))).collect();
         format!("; the end of {}:{lines}", short_path(&words.file, self.home))
     }
 
     /// What was split anew makes more tasks; what cannot be is warned of before it begins.
     fn replanned(&self, why: &str, run: &Run) {
         (_, self.state().tasks) = view::counts(run);
-        self.footer.say(&format!("planned again: {}", plain(why)));
+        self.footer.say(&format!("planned again: {}", strip_control(why)));
         for piece in run.warned() {
             let warning = piece.warning.as_deref().unwrap_or_default();
-            self.footer.say(&plain(&format!("task `{}`: {warning}", piece.id)));
+            self.footer.say(&strip_control(&format!("task `{}`: {warning}", piece.id)));
         }
     }
 
@@ -135,7 +137,7 @@ impl<'u> Shown<'u> {
         let session = line::Session { name: short_name(job), of: of(job), load: None };
         self.state().running.insert(leg.job, session);
         if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(leg.job) {
-            self.footer.say(&format!("{} {how}: {}", name(job), plain(&job.title)));
+            self.footer.say(&format!("{} {how}: {}", name(job), strip_control(&job.title)));
         }
     }
 
@@ -172,7 +174,7 @@ impl<'u> Shown<'u> {
 /// What a job is called.
 fn name(job: &JobBegun) -> String {
     let pieces = match &job.pieces[..] {
-        [piece] => format!("task {}", plain(piece)),
+        [piece] => format!("task {}", strip_control(piece)),
         pieces => format!("{} tasks", pieces.len()),
     };
     job.batch.map_or_else(|| pieces.clone(), |batch| format!("batch {batch} ({pieces})"))
@@ -181,7 +183,7 @@ fn name(job: &JobBegun) -> String {
 /// The same as what a session is of.
 fn of(job: &JobBegun) -> String {
     match (&job.pieces[..], job.batch) {
-        ([piece], _) | ([piece, ..], None) => format!("task `{}`", plain(piece)),
+        ([piece], _) | ([piece, ..], None) => format!("task `{}`", strip_control(piece)),
         (_, batch) => format!("batch {}", batch.unwrap_or_default()),
     }
 }
@@ -189,7 +191,7 @@ fn of(job: &JobBegun) -> String {
 /// The same in a few characters.
 fn short_name(job: &JobBegun) -> String {
     match (&job.pieces[..], job.batch) {
-        ([piece], _) | ([piece, ..], None) => plain(piece),
+        ([piece], _) | ([piece, ..], None) => strip_control(piece),
         (_, batch) => format!("batch {}", batch.unwrap_or_default()),
     }
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::past::counted;
 use crate::report::HintExt;
-use crate::ui::{Ui, plain};
+use crate::ui::{Ui, strip_control};
 
 /// What came of a run, for scripts.
 #[derive(Default, Serialize)]
@@ -77,7 +77,7 @@ pub(super) fn told(run: &Run) -> String {
     let (failed, left) = (run.failed_pieces(), run.waiting().len() as u64);
     let mut text = are_done(run);
     if !failed.is_empty() {
-        let names: Vec<String> = failed.iter().take(NAMED).map(|id| plain(id)).collect();
+        let names: Vec<String> = failed.iter().take(NAMED).map(|id| strip_control(id)).collect();
         text += &format!("; failed: {}", names.join(", "));
     }
     if failed.len() > NAMED {
@@ -172,7 +172,7 @@ impl DryRun {
         }
         let mut out = ui.out();
         let words: Vec<String> =
-            self.command.iter().map(|word| shell::quote(&plain(word))).collect();
+            self.command.iter().map(|word| shell::quote(&strip_control(word))).collect();
         writeln!(out, "{}  {}", ui.bold("command"), words.join(" "))?;
         let mut last = 0;
         for (number, session) in self.sessions.iter().enumerate() {
@@ -184,7 +184,7 @@ impl DryRun {
             let head = format!("session {}, batch {}", number + 1, session.batch);
             writeln!(out, "\n{}  about {tokens} tokens", ui.bold(&head))?;
             for line in session.prompt.lines() {
-                writeln!(out, "{}", format!("  {}", plain(line)).trim_end())?;
+                writeln!(out, "{}", format!("  {}", strip_control(line)).trim_end())?;
             }
         }
         out.flush()?;

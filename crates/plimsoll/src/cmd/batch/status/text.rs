@@ -16,7 +16,7 @@ use plimsoll_server::RunView;
 
 use crate::layout::{self, COLUMNS, start};
 use crate::past::counted;
-use crate::ui::{self, Ui, plain, thousands};
+use crate::ui::{self, Ui, strip_control, thousands};
 
 /// How wide the gauge of what is done is.
 const CELLS: usize = 16;
@@ -25,7 +25,7 @@ const CELLS: usize = 16;
 pub(super) fn run(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
     let (view, standing) = (RunView::of(run), status(run));
     let name = ui.bold(run.id.short());
-    writeln!(out, "{name}  {}  {}", state(ui, standing), plain(&view.title))?;
+    writeln!(out, "{name}  {}  {}", state(ui, standing), strip_control(&view.title))?;
     let gauge = ui::gauge(view.done as Tokens, view.of as Tokens, None, CELLS);
     let done = counted(view.of as u64, "task", "tasks");
     writeln!(out, "  {gauge}  {} of {done} done; {}", view.done, duration(view.seconds))?;
@@ -33,7 +33,7 @@ pub(super) fn run(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
     let at_work = run.at_work().filter(|_| standing == Standing::Running);
     at_work.map(|(job, leg)| now(job, leg)).try_for_each(|now| writeln!(out, "  now: {now}"))?;
     if let Some(why) = view.why.as_ref().filter(|_| view.state != "done") {
-        writeln!(out, "  {}", ui.yellow(&plain(why)))?;
+        writeln!(out, "  {}", ui.yellow(&strip_control(why)))?;
     }
     if let Some(resume) = &view.resume {
         writeln!(out, "  to go on: {resume}")?;
@@ -75,7 +75,7 @@ fn taken(view: &RunView) -> String {
 fn now(job: &Job, leg: &Leg) -> String {
     let session = leg.begun.session.as_ref().map(|it| format!(" {}", short(it.as_str())));
     let session = format!("session {}{}", leg.begun.leg, session.unwrap_or_default());
-    plain(&format!("{}, {session}", title(job)))
+    strip_control(&format!("{}, {session}", title(job)))
 }
 
 fn title(job: &Job) -> String {
@@ -88,11 +88,15 @@ fn title(job: &Job) -> String {
 /// Why its plan was made anew, and what of that may be too large for a session.
 pub(super) fn plan(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()> {
     for why in &run.replanned {
-        writeln!(out, "  planned again: {}", plain(why))?;
+        writeln!(out, "  planned again: {}", strip_control(why))?;
     }
     for piece in run.warned() {
         let warning = piece.warning.as_deref().unwrap_or_default();
-        writeln!(out, "  {}", ui.yellow(&plain(&format!("task `{}`: {warning}", piece.id))))?;
+        writeln!(
+            out,
+            "  {}",
+            ui.yellow(&strip_control(&format!("task `{}`: {warning}", piece.id)))
+        )?;
     }
     Ok(())
 }
@@ -108,15 +112,15 @@ pub(super) fn jobs(world: &World, ui: &Ui, out: &mut impl Write, run: &Run) -> i
             JobState::Done { .. } => ("done", None),
             JobState::Failed { why, .. } => ("failed", Some(why)),
         };
-        writeln!(out, "{}  {state}{}", ui.bold(&plain(&title(job))), took(job))?;
+        writeln!(out, "{}  {state}{}", ui.bold(&strip_control(&title(job))), took(job))?;
         job.legs.iter().try_for_each(|leg| self::leg(ui, out, leg))?;
         if let Some(id) = job.told_by() {
             let file = place.file(id);
             let gone = if file.exists() { "" } else { " (pruned since)" };
-            writeln!(out, "  {}", ui.dim(&plain(&format!("checkpoint {id}{gone}"))))?;
+            writeln!(out, "  {}", ui.dim(&strip_control(&format!("checkpoint {id}{gone}"))))?;
         }
         if let Some(why) = why {
-            writeln!(out, "  {}", ui.red(&plain(why)))?;
+            writeln!(out, "  {}", ui.red(&strip_control(why)))?;
         }
         printed(world, ui, out, run, job)?;
     }
@@ -131,11 +135,12 @@ pub(super) fn waiting(ui: &Ui, out: &mut impl Write, run: &Run) -> io::Result<()
         let name = ui.bold(&format!("batch {}", batch[0].batch));
         writeln!(out, "\n{name}  waiting; {estimate} estimated")?;
         for Waiting { piece, failed, .. } in batch {
-            let why = failed.map(|failed| format!("after {}, which has failed", plain(failed)));
+            let why =
+                failed.map(|failed| format!("after {}, which has failed", strip_control(failed)));
             let why = why.unwrap_or_default();
             let columns = COLUMNS.saturating_sub(layout::width(&why) + 4).max(COLUMNS / 2);
             let first = piece.description.lines().next().unwrap_or_default();
-            let line = start(&plain(&format!("{}  {first}", piece.id)), columns);
+            let line = start(&strip_control(&format!("{}  {first}", piece.id)), columns);
             writeln!(out, "{}", format!("  {line}  {}", ui.red(&why)).trim_end())?;
         }
     }
@@ -157,14 +162,14 @@ fn printed(world: &World, ui: &Ui, out: &mut impl Write, run: &Run, job: &Job) -
         writeln!(out, "  {}", ui.dim(&short(&file)))?;
     }
     let words = runs::failed_job_output(&world.paths, &run.id, job).unwrap_or_default();
-    words.lines.iter().try_for_each(|line| writeln!(out, "    {}", plain(line)))
+    words.lines.iter().try_for_each(|line| writeln!(out, "    {}", strip_control(line)))
 }
 
 fn leg(ui: &Ui, out: &mut impl Write, leg: &Leg) -> io::Result<()> {
     let session = leg.begun.session.as_ref().map_or("-", |session| short(session.as_str()));
     let used = leg.used().map(|used| format!("; {} tokens at its end", thousands(used)));
     let used = used.unwrap_or_default();
-    let session = ui.bold(&format!("{:<8}", plain(session)));
+    let session = ui.bold(&format!("{:<8}", strip_control(session)));
     writeln!(out, "  {:>2}  {session}  {}{used}", leg.begun.leg, ending(leg))
 }
 
