@@ -76,14 +76,14 @@ impl CheckpointBench<'_> {
                 [&self.bench.newlines, &transcript.path],
             ));
             whole.push(self.extraction_competitor(transcript));
-            whole.push(self.from_scratch_hook(transcript)?);
-            saved.push(self.from_saved_hook(transcript)?);
+            whole.push(self.hook_from_scratch(transcript)?);
+            saved.push(self.hook_from_saved(transcript)?);
             saved.push(self.in_memory_hook(transcript, memory.path())?);
         }
         let seed = self.seed_hook()?;
         whole.extend(seed.clone());
         // Must run before the race, while no saved state matches the timed file.
-        let large = self.from_scratch_hook(self.stage.transcript_labelled("200 MB")?)?;
+        let large = self.hook_from_scratch(self.stage.transcript_labelled("200 MB")?)?;
         let peak_bytes = count::peak_memory(self.stage, &large)?;
         let whole = spawn::race(self.stage, &whole, rounds)?;
         let saved_timings = spawn::race(self.stage, &saved, small_rounds)?;
@@ -132,7 +132,7 @@ impl CheckpointBench<'_> {
         Ok(hook)
     }
 
-    fn from_scratch_hook(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
+    fn hook_from_scratch(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
         let folder = self.stage.path(format!("nothing/{}", transcript.truth.session_id));
         let data = folder.join(DATA);
         let mut hook = self.hook(from_scratch_row(transcript.label), transcript, folder)?;
@@ -141,7 +141,7 @@ impl CheckpointBench<'_> {
         Ok(hook)
     }
 
-    fn from_saved_hook(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
+    fn hook_from_saved(&self, transcript: &GeneratedTranscript) -> anyhow::Result<Competitor> {
         let folder = self.stage.path(format!("saved/{}", transcript.truth.session_id));
         let mut hook = self.hook(from_saved_row(transcript.label), transcript, folder)?;
         hook.preparations.push(Preparation::Append(transcript.path.clone(), NEW_RECORDS));

@@ -1,9 +1,9 @@
 //! The local store, in a SQLite file.
 //!
 //! This module opens and migrates the file. `ingest`, `checkpoints`, `saves` and `runs` store rows.
-//! `queries` reads single sessions, `past` all sessions together, `listing` a page of sessions,
+//! `queries` reads single sessions, `history` all sessions together, `overview` a page of sessions,
 //! `series` one session over time and `criteria` the figures that show whether plimsoll helps.
-//! `search` finds checkpoints and saves. `client` stores the settings of agents' clients. `outbox`
+//! `search` finds checkpoints and saves. `client_settings` stores the settings of agents' clients. `outbox`
 //! queues rows for a team's database.
 
 mod checkpoints;

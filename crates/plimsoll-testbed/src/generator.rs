@@ -2,7 +2,7 @@
 //! that tests compare readings with.
 //!
 //! Record shapes and key order are the client's. Texts, sizes and token counts come from a seeded
-//! random generator, so the same [`Options`] always produce the same bytes. The separate files of
+//! random generator, so the same [`GeneratorOptions`] always produce the same bytes. The separate files of
 //! sub-agents are not generated.
 
 mod random;

@@ -55,7 +55,7 @@ impl Alphabet {
         end_while(text, from, |byte| self.has(byte))
     }
 
-    /// Like `run`, but reads at most `limit` bytes.
+    /// Like `run_end`, but reads at most `limit` bytes.
     pub(super) fn run_end_within(self, text: &[u8], from: usize, limit: usize) -> usize {
         self.run_end(&text[..text.len().min(from + limit)], from)
     }

@@ -7,7 +7,7 @@ use super::value;
 
 /// The shape of a kind of token around its keyword.
 pub(super) struct TokenShape {
-    /// The run before the keyword. It must not be longer than `most`.
+    /// The run before the keyword. It must not be longer than `max`.
     pub(super) before: Option<CharRun>,
     pub(super) edge: TokenStart,
     /// The parts after the keyword.

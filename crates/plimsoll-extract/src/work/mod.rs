@@ -1,6 +1,6 @@
 //! The work of a session, folded from its transcript record by record.
 //!
-//! The [`Fold`] can stop at any record, be stored, and continue later; any split gives the same
+//! The [`WorkFold`] can stop at any record, be stored, and continue later; any split gives the same
 //! result as one pass. Its size is bounded: names by score, texts by number and length.
 
 mod checkpoint_body;

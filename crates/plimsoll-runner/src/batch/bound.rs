@@ -75,7 +75,7 @@ impl BatchCount {
 /// Maximum number of pieces to examine over all cuts.
 const MAX_EXAMINED: usize = 4_000_000;
 
-/// Bounds the batches by [`of_sizes`] of all pieces with at least a given head and tail.
+/// Bounds the batches by [`martello_toth_l2`] of all pieces with at least a given head and tail.
 fn bound_by_large_pieces(freight: &PackingProblem, heads: &[usize], tails: &[usize]) -> usize {
     let mut by_size: Vec<usize> = (0..freight.sizes.len()).collect();
     by_size.sort_unstable_by_key(|piece| std::cmp::Reverse(freight.sizes[*piece]));

@@ -176,7 +176,7 @@ impl TaskDivision {
         self.for_each_part(others)
     }
 
-    /// Like [`before`](Self::before), but includes parts of the same task.
+    /// Like [`dependencies`](Self::dependencies), but includes parts of the same task.
     fn dependencies_with_own(&self, forest: &TaskTree<'_>) -> Vec<Vec<usize>> {
         self.for_each_part(|owner| self.task_dependencies(forest, owner))
     }

@@ -1,7 +1,7 @@
 //! Runs: work that continues over as many sessions as it needs.
 //!
 //! The journal ([`Journal`](plimsoll_engine::run_journal::Journal)) is the source of truth for a
-//! run; plimsoll-core defines its records. A [`Conductor`] carries out jobs, one after another or
+//! run; plimsoll-core defines its records. A [`Runner`] carries out jobs, one after another or
 //! several at once. It starts an agent and waits for its end. If one of plimsoll's hooks stopped
 //! the agent, it starts a new session that continues. All it knows about a session comes from the
 //! journal, the spool and the transcript, so another process can take over at any moment.

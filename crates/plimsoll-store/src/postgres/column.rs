@@ -13,7 +13,7 @@ pub(super) fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Applies [`text`] to an optional text.
+/// Applies [`without_nul`] to an optional text.
 pub(super) fn optional_without_nul(it: Option<&str>) -> Option<String> {
     it.map(without_nul)
 }
@@ -35,12 +35,12 @@ pub(super) fn subagent_column(subagent: Option<&SessionId>) -> &str {
     subagent.map_or("", SessionId::as_str)
 }
 
-/// Reads a column that [`count`] has written.
+/// Reads a column that [`count_column`] has written.
 pub(super) fn get_count(row: &Row, column: &str) -> u64 {
     u64::try_from(row.get::<_, i64>(column)).unwrap_or(0)
 }
 
-/// Reads an optional column that [`count`] has written.
+/// Reads an optional column that [`count_column`] has written.
 pub(super) fn get_tokens(row: &Row, column: &str) -> Option<Tokens> {
     row.get::<_, Option<i64>>(column).and_then(|count| u64::try_from(count).ok())
 }

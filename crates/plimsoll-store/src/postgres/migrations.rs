@@ -1,7 +1,7 @@
 //! Creation and migration of the tables.
 //!
 //! Migrations only add to the schema, so that older versions of plimsoll keep working. A migration
-//! that must change existing tables states the version it needs (`needs`), and older versions then
+//! that must change existing tables states the version it needs (`min_version`), and older versions then
 //! refuse to work with the database.
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) fn subagent_column(subagent: Option<&SessionId>) -> &str {
     subagent.map_or(NO_SUBAGENT, SessionId::as_str)
 }
 
-/// Reads a column that [`subagent`] has written.
+/// Reads a column that [`subagent_column`] has written.
 pub(super) fn get_subagent(row: &Row<'_>) -> Result<Option<SessionId>> {
     match row.get_ref("subagent")?.as_str()? {
         NO_SUBAGENT => Ok(None),

@@ -1,7 +1,7 @@
 //! Full-text search over checkpoints and saves.
 //!
 //! A search tries whole words first, then parts of words, then corrected spelling. All typed text
-//! is searched literally: there are no operators. [`Index`] abstracts over checkpoints and saves.
+//! is searched literally: there are no operators. [`TextIndex`] abstracts over checkpoints and saves.
 
 mod checkpoints;
 mod saves;

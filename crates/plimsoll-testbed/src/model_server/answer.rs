@@ -111,7 +111,7 @@ impl ModelAnswer {
         self
     }
 
-    /// Reports a prompt of `tokens` tokens; see [`Usage::of_prompt`].
+    /// Reports a prompt of `tokens` tokens; see [`AnswerUsage::of_prompt`].
     pub fn prompt_tokens(self, tokens: u64) -> Self {
         self.usage(AnswerUsage::of_prompt(tokens))
     }

@@ -6,7 +6,7 @@ use super::{ModelAnswer, ModelRequest, RequestKind};
 
 /// The scripted model's rules. The first rule that returns an answer decides.
 ///
-/// Requests for the client's own use ([`Kind::Side`]) never reach a script. If no rule answers, the
+/// Requests for the client's own use ([`RequestKind::Side`]) never reach a script. If no rule answers, the
 /// model sends the text [`UNSCRIPTED`], or a plain summary if the client asked for one.
 #[derive(Default)]
 pub struct Script {
