@@ -232,6 +232,34 @@ pub struct Reply {
     pub stop: Option<String>,
 }
 
+impl Reply {
+    /// Returns a text for the model, if there is any.
+    pub fn to_model(text: String) -> Self {
+        Self { to_model: Some(text).filter(|text| !text.is_empty()), ..Self::default() }
+    }
+
+    /// Returns this reply, with what it lacks from another one.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            to_user: self.to_user.or(other.to_user),
+            to_model: self.to_model.or(other.to_model),
+            refusal: self.refusal.or(other.refusal),
+            stop: self.stop.or(other.stop),
+        }
+    }
+
+    /// Returns this reply with another paragraph for the model.
+    #[must_use]
+    pub fn and_to_model(self, text: Option<String>) -> Self {
+        let to_model = match (self.to_model, text) {
+            (Some(one), Some(other)) => Some(format!("{one}\n\n{other}")),
+            (one, other) => one.or(other),
+        };
+        Self { to_model, ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,9 @@
 //! When the agent is advised, nudged or stopped.
 
 mod beginning;
+mod decision;
 mod due;
+mod settle;
 mod speech;
 
 use crate::board::Reason;
@@ -14,10 +16,12 @@ use crate::window::{Window, WindowSource};
 use crate::{Tokens, bytes, weight};
 
 pub use beginning::{Beginning, Ending, LastSession, begin};
+pub use decision::{Decision, Effect, Mail, Situation, WindowSituation, decide};
 pub use due::{
-    Coverage, Crossing, Due, LONGEST_WITHOUT, Progress, compacted, is_covered, is_worth_sealing,
-    replaced, to_ask,
+    Coverage, Crossing, Due, LONGEST_WITHOUT, Progress, is_covered, is_worth_sealing,
+    restore_after, to_ask,
 };
+pub use settle::{CheckpointOutcome, Outcomes, Phrases, Settled, settle};
 pub use speech::{AboveCeiling, Ceiling, Left, Occupancy, SealedAt, Speech, Words};
 
 /// The lines in tokens of one window, kept clear of the client's trigger.
@@ -216,17 +220,17 @@ pub fn was_compacted(
 
 /// What to say and what to remember.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Decision {
+struct WindowDecision {
     /// Words for user and model, or a refusal.
-    pub speech: Option<Speech>,
+    speech: Option<Speech>,
     /// A checkpoint is to be made.
-    pub due: Option<Due>,
+    due: Option<Due>,
     /// The session is to be saved: its window is nearly full.
-    pub saves: bool,
+    saves: bool,
     /// The agent is to end here, once a checkpoint is there that a fresh session can go on from.
-    pub stops: bool,
+    stops: bool,
     /// The session's state from now on, where it changes or something is said.
-    pub remember: Option<SessionState>,
+    remember: Option<SessionState>,
 }
 
 /// Decides what to do about a call in a window loaded as `reading` says, if that is known.
@@ -234,13 +238,13 @@ pub struct Decision {
 /// The agent is warned once per bucket, not on every call: advice that repeats is advice that gets
 /// ignored. `growth` gives the session's median growth per call, which is asked for only where it
 /// matters.
-pub fn decide(
+fn decide_window(
     outlook: &Outlook<'_>,
     call: &Call<'_>,
     reading: Option<&Reading>,
     growth: &dyn Fn() -> Tokens,
     state: &SessionState,
-) -> Decision {
+) -> WindowDecision {
     let Some(reading) = reading else { return unread(outlook.settings, call, state) };
     let used = reading.used;
     let mut next = forget_what_has_fallen(outlook, used, state);
@@ -268,30 +272,30 @@ pub fn decide(
         _ => None,
     };
     let news = next != *state || speech.is_some();
-    Decision { speech, due, saves, stops: false, remember: news.then_some(next) }
+    WindowDecision { speech, due, saves, stops: false, remember: news.then_some(next) }
 }
 
 /// The same decision where the watcher has asked for a checkpoint: it is made, and neither line nor
 /// clock asks for another.
-pub fn asked(
+fn with_request(
     outlook: &Outlook<'_>,
     call: &Call<'_>,
     used: Option<Tokens>,
     reason: &Reason,
-    decision: Decision,
+    decision: WindowDecision,
     state: &SessionState,
-) -> Decision {
+) -> WindowDecision {
     let mut next = decision.remember.unwrap_or_else(|| state.clone());
     next.since = Some(call.now);
     if let (Reason::Line(_), Some(used)) = (reason, used) {
         next.crossed = next.crossed.or(Some(outlook.bucket(used)));
     }
-    Decision { due: Some(Due::Asked), remember: Some(next), ..decision }
+    WindowDecision { due: Some(Due::Asked), remember: Some(next), ..decision }
 }
 
 /// Whether a window is a session's own and over the restart line, so that its conductor, if it has one,
 /// would rather have a fresh one.
-pub fn is_over_restart(
+fn is_over_restart(
     outlook: &Outlook<'_>,
     call: &Call<'_>,
     used: Tokens,
@@ -303,13 +307,13 @@ pub fn is_over_restart(
 /// The same decision in a session that is conducted, and over the restart line: it is stopped as soon as
 /// a tool has finished, and not saved, because nobody need do anything. Until that is done every call
 /// looks.
-pub fn conducted(
+fn in_run(
     outlook: &Outlook<'_>,
     call: &Call<'_>,
     used: Tokens,
-    decision: Decision,
+    decision: WindowDecision,
     state: &SessionState,
-) -> Decision {
+) -> WindowDecision {
     let stops = *call.kind == EventKind::ToolFinished;
     let next = SessionState {
         saved: state.saved,
@@ -319,7 +323,7 @@ pub fn conducted(
     };
     let stop = stops.then(|| Speech::Stopped { occupancy: outlook.occupancy(used) });
     let speech = stop.or(decision.speech);
-    Decision { speech, saves: false, stops, remember: Some(next), ..decision }
+    WindowDecision { speech, saves: false, stops, remember: Some(next), ..decision }
 }
 
 /// What is said where the session is saved, in the place of a warning. A client that compacts by itself
@@ -330,11 +334,11 @@ fn saved(outlook: &Outlook<'_>, used: Tokens, saves: bool) -> Option<Speech> {
 }
 
 /// Without a reading only the clock and what has happened can ask for anything.
-fn unread(settings: &Settings, call: &Call<'_>, state: &SessionState) -> Decision {
+fn unread(settings: &Settings, call: &Call<'_>, state: &SessionState) -> WindowDecision {
     let due = due::by_event(settings, call, state);
     let mut next = state.clone();
     due::seen_to(due, call.now, 0, &mut next);
-    Decision { due, remember: due.map(|_| next), ..Decision::default() }
+    WindowDecision { due, remember: due.map(|_| next), ..WindowDecision::default() }
 }
 
 fn forget_what_has_fallen(

@@ -74,6 +74,34 @@ pub struct SessionState {
     pub handled: Vec<String>,
 }
 
+/// Names of decisions, as the spool records them. Those of words are [`crate::policy::Speech::label`].
+pub mod label {
+    /// Nothing was said.
+    pub const QUIET: &str = "quiet";
+    /// A session has begun.
+    pub const STARTED: &str = "started";
+    /// A session continues after a pause.
+    pub const RESUMED: &str = "resumed";
+    /// A session is over.
+    pub const ENDED: &str = "ended";
+    /// The client reported the size of the window.
+    pub const WINDOW: &str = "window";
+    /// A tool has run, and there is no transcript.
+    pub const UNSEEN: &str = "unseen";
+    /// A checkpoint was saved.
+    pub const SEALED: &str = "sealed";
+    /// A checkpoint that a stop needs could not be saved.
+    pub const UNSEALED: &str = "unsealed";
+    /// The session was given a checkpoint of another one.
+    pub const GIVEN: &str = "given";
+    /// The work was restored after a compaction.
+    pub const RESTORED: &str = "restored";
+    /// The summary lacks something that will be told to the model.
+    pub const SUMMARISED: &str = "summarised";
+    /// The contents of the window were replaced.
+    pub const REPLACED: &str = "replaced";
+}
+
 /// A checkpoint of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seal {
@@ -136,6 +164,15 @@ impl SessionState {
         let proven = self.window.as_ref()?;
         (Some(proven.model.as_str()) == model)
             .then_some(Window { tokens: proven.tokens, source: proven.source })
+    }
+
+    /// Returns the state with these messages of the board recorded as handled. Only the newest are kept.
+    #[must_use]
+    pub fn with_handled(mut self, messages: Vec<String>) -> Self {
+        const REMEMBERED: usize = 16;
+        self.handled.extend(messages);
+        self.handled.drain(..self.handled.len().saturating_sub(REMEMBERED));
+        self
     }
 
     /// The highest bucket in which anything was said or done.

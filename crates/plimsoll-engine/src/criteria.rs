@@ -19,7 +19,7 @@ use crate::world::{World, now};
 /// Figures of the last days.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Criteria {
-    /// Number of days covered; fewer than `DAYS` if the store is younger.
+    /// Number of days covered; fewer than seven if the store is younger.
     pub days: u32,
     /// Checkpoints that the index names and that are missing or damaged. Should be 0.
     pub phantoms: u64,

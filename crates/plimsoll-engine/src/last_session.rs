@@ -38,6 +38,7 @@ pub(crate) fn find(
 
 fn is_recent(found: &Found) -> bool {
     const DAY: Duration = Duration::from_secs(24 * 3600);
+    // A modification time in the future means that the clock was set back; the file counts as new.
     SystemTime::now().duration_since(found.modified).unwrap_or_default() < DAY
 }
 

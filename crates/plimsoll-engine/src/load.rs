@@ -22,9 +22,8 @@ use crate::tail::{self, Start, Tail};
 use crate::world::World;
 
 /// State of a window, from the end of its transcript.
-pub struct Load<'a> {
+pub struct Load {
     agent: &'static dyn Agent,
-    transcript: &'a JsonLines,
     scope: Scope,
     /// Result of reading the transcript backwards.
     pub tail: Tail,
@@ -33,11 +32,11 @@ pub struct Load<'a> {
     pub trigger: Trigger,
 }
 
-impl<'a> Load<'a> {
+impl Load {
     /// Reads the end of `transcript`.
     pub fn look(
         agent: &'static dyn Agent,
-        transcript: &'a JsonLines,
+        transcript: &JsonLines,
         scope: Scope,
         in_force: &InForce,
         state: &SessionState,
@@ -49,7 +48,7 @@ impl<'a> Load<'a> {
     /// transcript says.
     pub fn look_with(
         agent: &'static dyn Agent,
-        transcript: &'a JsonLines,
+        transcript: &JsonLines,
         scope: Scope,
         in_force: &InForce,
         state: &SessionState,
@@ -77,7 +76,7 @@ impl<'a> Load<'a> {
         let variant = model.map(|model| models::variant(model, long_context));
         let seen = in_force.seen(variant.as_deref(), version);
         let trigger = trigger::resolve(client_window.tokens, model, client, seen);
-        Ok(Self { agent, transcript, scope, tail, window, trigger })
+        Ok(Self { agent, scope, tail, window, trigger })
     }
 
     /// Returns the input for policy.
@@ -93,24 +92,24 @@ impl<'a> Load<'a> {
 
     /// Returns the reading. Without any token count it is estimated from the file size; `None` if
     /// the last count is further back than [`HORIZON`](crate::jsonl::HORIZON).
-    pub fn reading(&self) -> io::Result<Option<Reading>> {
+    pub fn reading(&self, transcript: &JsonLines) -> io::Result<Option<Reading>> {
         if let Some(used) = self.tail.reported {
             return Ok(Some(Reading { used, source: ReadingSource::Measured, anchor: None }));
         }
         if self.tail.start == Start::OutOfSight
-            && tail::begins_with_a_count(self.agent, self.transcript, self.scope)?
+            && tail::begins_with_a_count(self.agent, transcript, self.scope)?
         {
             return Ok(None);
         }
-        let read = crate::reading::take(self.agent, self.transcript, self.scope, &self.tail)?;
-        let by_size = || reading::of_bytes(self.transcript.len(), self.window.tokens);
+        let read = crate::reading::take(self.agent, transcript, self.scope, &self.tail)?;
+        let by_size = || reading::of_bytes(transcript.len(), self.window.tokens);
         Ok(Some(read.unwrap_or_else(by_size)))
     }
 
     /// Returns the fold for the reading, however far back the last count is. `None` if the
     /// transcript has no token count.
-    pub(crate) fn fold(&self) -> io::Result<Option<Fold>> {
-        let Self { agent, transcript, scope, tail, .. } = self;
+    pub(crate) fn fold(&self, transcript: &JsonLines) -> io::Result<Option<Fold>> {
+        let Self { agent, scope, tail, .. } = self;
         match tail.start {
             Start::OutOfSight => crate::reading::scan(*agent, transcript, *scope).map(Some),
             _ => crate::reading::fold(*agent, transcript, *scope, tail),
@@ -118,16 +117,16 @@ impl<'a> Load<'a> {
     }
 
     /// Returns the reading, however far back the last count is.
-    fn far_reading(&self, fallback: Fallback) -> io::Result<Reading> {
-        if let Some(reading) = self.fold()?.as_ref().and_then(Fold::reading) {
+    fn far_reading(&self, transcript: &JsonLines, fallback: Fallback) -> io::Result<Reading> {
+        if let Some(reading) = self.fold(transcript)?.as_ref().and_then(Fold::reading) {
             return Ok(reading);
         }
         let window = self.window.tokens;
         Ok(match fallback {
-            Fallback::FileSize => reading::of_bytes(self.transcript.len(), window),
+            Fallback::FileSize => reading::of_bytes(transcript.len(), window),
             Fallback::Activity => {
-                let counts = Activity::count(self.agent, self.transcript, self.scope)?;
-                counts.reading(self.transcript.len(), window)
+                let counts = Activity::count(self.agent, transcript, self.scope)?;
+                counts.reading(transcript.len(), window)
             }
         })
     }
@@ -139,25 +138,25 @@ impl<'a> Load<'a> {
 
     /// Returns the checkpoint threshold as of the last response. The session's growth can lower it,
     /// but is read only if the window is at least half way there.
-    pub(crate) fn checkpoint(&self, in_force: &InForce) -> Tokens {
+    pub(crate) fn checkpoint(&self, transcript: &JsonLines, in_force: &InForce) -> Tokens {
         let outlook = self.outlook(in_force);
         let counted = self.tail.newest.as_ref().map_or(0, |newest| newest.tokens);
         let highest = outlook.levels(0).checkpoint;
         match counted < highest / 2 || counted >= highest || self.trigger.tokens().is_none() {
             true => highest,
-            false => outlook.levels(self.growth()).checkpoint,
+            false => outlook.levels(self.growth(transcript)).checkpoint,
         }
     }
 
     /// Returns when the session began, in milliseconds since the epoch; `None` if the transcript
     /// does not say.
-    pub(crate) fn started(&self) -> Option<u64> {
-        started(self.agent, self.transcript, self.scope)
+    pub(crate) fn started(&self, transcript: &JsonLines) -> Option<u64> {
+        started(self.agent, transcript, self.scope)
     }
 
     /// Returns the session's median growth per call; 0 if the transcript cannot be read.
-    pub fn growth(&self) -> Tokens {
-        let prompts = tail::recent_prompts(self.agent, self.transcript, self.scope);
+    pub fn growth(&self, transcript: &JsonLines) -> Tokens {
+        let prompts = tail::recent_prompts(self.agent, transcript, self.scope);
         prompts.map_or(0, |prompts| reading::median_growth(&prompts))
     }
 }
@@ -248,9 +247,9 @@ pub fn measure(
     in_force.settings.window = window.or(in_force.settings.window);
     let load = Load::look(agent, &file, scope, &in_force, state)?;
     let outlook = load.outlook(&in_force);
-    let levels = outlook.levels(load.growth());
+    let levels = outlook.levels(load.growth(&file));
     Ok(Some(Measured {
-        reading: load.far_reading(fallback)?,
+        reading: load.far_reading(&file, fallback)?,
         window: load.window,
         trigger: load.trigger,
         lines: in_force.settings.lines,
@@ -281,7 +280,7 @@ pub(crate) fn fullness(
     state: &SessionState,
 ) -> io::Result<Fullness> {
     let load = Load::look(agent, transcript, Scope::Main, in_force, state)?;
-    let reading = load.far_reading(Fallback::FileSize)?;
+    let reading = load.far_reading(transcript, Fallback::FileSize)?;
     Ok(Fullness { used: reading.used, window: load.window.tokens, model: load.model() })
 }
 

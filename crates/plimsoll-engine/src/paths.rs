@@ -1,6 +1,6 @@
-//! Every path on disk that is ours.
+//! Paths of our own files, and functions to open and replace them.
 //!
-//! Files are made for the user alone (0600, folders 0700), whatever the umask says.
+//! Files are created private to the user (0600, folders 0700), whatever the umask.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -17,19 +17,18 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::process;
 
-/// Where our files are.
+/// Locations of our files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// The user's home.
     pub home: PathBuf,
-    /// What we remember.
+    /// Data folder.
     pub data: PathBuf,
-    /// The user's config.
+    /// The user's config file.
     pub config: PathBuf,
 }
 
 impl Paths {
-    /// The paths that the environment asks for; nothing without a home.
+    /// Resolves the paths from the environment; `None` without `HOME`.
     pub fn resolve(env: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let folder = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = folder("HOME")?;
@@ -44,12 +43,12 @@ impl Paths {
         Some(Self { data, config, home })
     }
 
-    /// The spool of the window that `event` concerns: every window has its own.
+    /// Returns the spool of the window that `event` belongs to. Every window has its own.
     pub fn spool(&self, event: &Event) -> PathBuf {
         self.spool_of(&event.session, event.subagent.as_ref().map(|subagent| &subagent.id))
     }
 
-    /// The spool of a session's window, or of one of its subagents'.
+    /// Returns the spool of a session's window, or of one of its subagents.
     pub fn spool_of(&self, session: &SessionId, subagent: Option<&SessionId>) -> PathBuf {
         match subagent {
             Some(subagent) => {
@@ -60,169 +59,167 @@ impl Paths {
         }
     }
 
-    /// What is kept of a session's work.
+    /// Returns the cache of the work extracted from a session.
     pub fn work(&self, session: &SessionId) -> PathBuf {
         below(&self.data, &["work/", session.as_str(), ".bin"])
     }
 
-    /// What waits to be told to a session.
+    /// Returns the file with text waiting to be sent to a session.
     pub fn waiting(&self, session: &SessionId) -> PathBuf {
         below(&self.data, &["work/", session.as_str(), ".txt"])
     }
 
-    /// The folder of what is kept of every session's work.
+    /// Returns the folder of the caches of all sessions' work.
     pub fn works(&self) -> PathBuf {
         self.data.join("work")
     }
 
-    /// The folder of all spools.
+    /// Returns the folder of all spools.
     pub fn spools(&self) -> PathBuf {
         self.data.join("spool")
     }
 
-    /// The cached settings of a project.
+    /// Returns the cached settings of a project.
     pub fn settings_cache(&self, key: u64) -> PathBuf {
-        // Formatting would bring another two stretches of code into memory.
+        // `format!` would bring two more pages of code into memory.
         let digit = |at: usize| b"0123456789abcdef"[(key >> (60 - 4 * at)) as usize & 15];
         let name: [u8; 16] = std::array::from_fn(digit);
         below(&self.data, &["settings/", str::from_utf8(&name).unwrap_or_default(), ".bin"])
     }
 
-    /// Where compactions were seen, for the hooks.
+    /// Returns the file with observed compactions, for the hooks.
     pub fn learned(&self) -> PathBuf {
         self.data.join("learned.json")
     }
 
-    /// The store.
     pub fn store(&self) -> PathBuf {
         self.data.join("store.sqlite")
     }
 
-    /// The receipts of all checkpoints.
+    /// Returns the folder of all receipts.
     pub fn receipts(&self) -> PathBuf {
         self.data.join("receipts")
     }
 
-    /// The receipt of a checkpoint: which sessions were given it.
+    /// Returns the receipt of a checkpoint: the sessions that received it.
     pub fn receipt(&self, checkpoint: &str) -> PathBuf {
         below(&self.data, &["receipts/", checkpoint])
     }
 
-    /// The list of the checkpoints of all projects, for agents without one of their own.
+    /// Returns the index of all projects' checkpoints, for agents without one of their own.
     pub fn checkpoint_index(&self) -> PathBuf {
         self.data.join("checkpoints.json")
     }
 
-    /// The journal of saves.
+    /// Returns the journal of saves.
     pub fn saves(&self) -> PathBuf {
         below(&self.data, &["saves.jsonl"])
     }
 
-    /// The folder of all runs.
     pub fn runs(&self) -> PathBuf {
         self.data.join("runs")
     }
 
-    /// The journal of a run.
     pub fn run_journal(&self, run: &RunId) -> PathBuf {
         below(&self.data, &["runs/", run.as_str(), ".jsonl"])
     }
 
-    /// The folder of what belongs to a run besides.
+    /// Returns the folder of a run's other files.
     pub fn run_folder(&self, run: &RunId) -> PathBuf {
         below(&self.data, &["runs/", run.as_str()])
     }
 
-    /// Where folders are made for what nobody is to remember.
+    /// Returns the folder for temporary folders.
     pub fn scratch(&self) -> PathBuf {
         self.data.join("scratch")
     }
 
-    /// The copy of our program that hooks call where the program itself lies in no lasting place.
+    /// Returns the copy of our program that hooks call if the program itself is in a short-lived
+    /// folder.
     pub fn program_copy(&self) -> PathBuf {
         self.data.join("bin/plimsoll")
     }
 
-    /// What `init` did to which file.
+    /// Returns the record of the files that `init` changed.
     pub fn installed(&self) -> PathBuf {
         self.data.join("installed.json")
     }
 
-    /// The files of others as they were before we changed them.
+    /// Returns the folder of backups of changed files.
     pub fn backups(&self) -> PathBuf {
         self.data.join("backups")
     }
 
-    /// The board.
     pub fn board(&self) -> PathBuf {
         self.data.join("board")
     }
 
-    /// The inboxes of all sessions.
+    /// Returns the folder of all inboxes.
     pub fn inboxes(&self) -> PathBuf {
         self.data.join("board/inbox")
     }
 
-    /// The inbox of a session. It is there only as long as something lies in it.
+    /// Returns the inbox of a session. The folder exists only while it contains messages.
     pub fn inbox(&self, session: &SessionId) -> PathBuf {
         below(&self.data, &["board/inbox/", session.as_str()])
     }
 
-    /// Where messages are written.
+    /// Returns the folder in which messages are written.
     pub fn drafts(&self) -> PathBuf {
         self.data.join("board/drafts")
     }
 
-    /// The claims on paths.
+    /// Returns the folder of claims.
     pub fn claims(&self) -> PathBuf {
         self.data.join("board/claims")
     }
 
-    /// What whoever changes a claim holds.
+    /// Returns the lock file for changing claims.
     pub fn claims_lock(&self) -> PathBuf {
         self.data.join("board/claims.lock")
     }
 
-    /// What whoever shows the board in a project holds.
+    /// Returns the lock file for writing the board's mirror in a project.
     pub fn mirror_lock(&self) -> PathBuf {
         self.data.join("board/mirror.lock")
     }
 
-    /// What checkpoints are sealed with.
+    /// Returns the key that seals checkpoints.
     pub fn checkpoint_key(&self) -> PathBuf {
         self.data.join("checkpoint.key")
     }
 
-    /// What whoever is not known to be the user must show to the server.
+    /// Returns the token that clients of the server must present, unless they are known to be the
+    /// user.
     pub fn token(&self) -> PathBuf {
         self.data.join("serve.token")
     }
 
-    /// What the one watcher of this machine holds.
+    /// Returns the lock file of this machine's watcher.
     pub fn watch_lock(&self) -> PathBuf {
         self.data.join("watch.lock")
     }
 
-    /// How often reviewers were asked today.
+    /// Returns the count of reviews today.
     pub fn reviews(&self) -> PathBuf {
         self.data.join("reviews.json")
     }
 
-    /// The log of what went wrong.
+    /// Returns the error log.
     pub fn log(&self) -> PathBuf {
         below(&self.data, &["hook.log"])
     }
 }
 
-/// The folders in the data folder that are ours.
+/// Our folders in the data folder.
 pub(crate) const OWN_FOLDERS: [&str; 9] =
     ["spool", "settings", "work", "receipts", "backups", "scratch", "board", "runs", "bin"];
 
-/// What lies on the board.
+/// Names in the board's folder.
 const BOARD: [&str; 5] = ["inbox", "drafts", "claims", "claims.lock", "mirror.lock"];
 
-/// Whether `name` is one that we give: to a file in the data folder if `folder` is nothing, else to
-/// what lies in that folder of ours.
+/// Reports whether we use `name`: for a file in the data folder if `folder` is `None`, else for an
+/// entry of that folder of ours.
 pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let after = |begin: &str, end: &str| name.strip_prefix(begin)?.strip_suffix(end);
@@ -252,19 +249,19 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
             .iter()
             .filter_map(|ending| after("", ending))
             .any(|session| SessionId::new(session).is_some()),
-        // A checkpoint's id is made of the same characters as a session's name.
+        // Checkpoint ids and session ids consist of the same characters.
         Some("receipts") => SessionId::new(name).is_some(),
         // Earlier releases wrote `.json`.
         Some("settings") => [".bin", ".json"]
             .iter()
             .filter_map(|ending| after("", ending))
             .any(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())),
-        // Milliseconds since the epoch have had 13 digits for a while.
+        // Milliseconds since the epoch have 13 digits or more.
         Some("backups") => {
             name.rsplit_once('.').is_some_and(|(_, time)| time.len() >= 13 && is_number(time))
         }
         Some("scratch") => return is_number(name),
-        // A journal, and a folder beside it.
+        // A journal, and the run's folder beside it.
         Some("runs") => RunId::new(name.strip_suffix(".jsonl").unwrap_or(name)).is_some(),
         Some("board") => return BOARD.contains(&name),
         Some("bin") => name == "plimsoll",
@@ -273,29 +270,29 @@ pub(crate) fn is_own_name(folder: Option<&str>, name: &str) -> bool {
     ours || is_temporary(name)
 }
 
-/// Whether a file is called as `temporary` calls it.
+/// Reports whether `name` is a temporary file made by [`put`].
 pub fn is_temporary(name: &str) -> bool {
     owner(name).is_some()
 }
 
-/// The process that wrote a file called as [`temporary`] calls it.
+/// Returns the process id in the name of a temporary file.
 fn owner(name: &str) -> Option<i32> {
     let (_, process) = name.rsplit_once(TEMPORARY)?;
     process.strip_suffix(".tmp")?.parse().ok().filter(|process| *process > 0)
 }
 
-/// How a record begins that was put aside because nobody could read it.
+/// Prefix of a record of installed files that was moved aside because it could not be parsed.
 pub(crate) const SET_ASIDE: &str = "installed.json.bad-";
 
-/// What tells a temporary file of ours from everybody else's.
+/// Marks our temporary files.
 const TEMPORARY: &str = ".plimsoll-";
 
-/// A path by its true name, as long as it is there.
+/// Resolves symbolic links in a path; returns the path unchanged if it does not exist.
 pub fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// A path as people write it, with `~` for the home folder.
+/// Abbreviates the home folder to `~`.
 pub(crate) fn short(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) => format!("~/{}", rest.display()),
@@ -303,18 +300,18 @@ pub(crate) fn short(path: &Path, home: &Path) -> String {
     }
 }
 
-/// Whether two paths lead to the same place.
+/// Reports whether two paths lead to the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     canonical(one) == canonical(other)
 }
 
-/// Whether `path` lies in `folder`, or is it.
+/// Reports whether `path` is `folder` or inside it.
 pub fn holds(folder: &Path, path: &Path) -> bool {
     canonical(path).starts_with(canonical(folder))
 }
 
-/// The path `parts` below `folder`. [`Path::join`] looks closely at what it joins, which a hook call
-/// would pay for several times.
+/// Joins `parts` to `folder`. [`Path::join`] inspects what it joins, which a hook call would pay
+/// for several times.
 fn below(folder: &Path, parts: &[&str]) -> PathBuf {
     let folder = folder.as_os_str();
     let len = parts.iter().map(|part| part.len()).sum::<usize>();
@@ -325,14 +322,14 @@ fn below(folder: &Path, parts: &[&str]) -> PathBuf {
     path.into()
 }
 
-/// The config a project may carry.
+/// Returns the config file of a project.
 pub fn project_config(project: &Path) -> PathBuf {
     project.join(".plimsoll.yaml")
 }
 
-/// Opens one of our files, never through a link that someone left in its place, and never waiting for
-/// the other end of a FIFO; makes its folder if need be. The standard library would mark each file
-/// twice as not to be inherited.
+/// Opens one of our files without following symbolic links or waiting for the other end of a FIFO.
+/// Creates its folder if necessary. The standard library would set close-on-exec with a second
+/// call.
 fn private(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let open = || rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
@@ -346,12 +343,12 @@ fn private(path: &Path, flags: OFlags) -> io::Result<File> {
     Ok(opened?.into())
 }
 
-/// Opens one of our files for appending, and makes it and its folder if need be.
+/// Opens one of our files for appending. Creates file and folder if necessary.
 pub fn append(path: &Path) -> io::Result<File> {
     private(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
 }
 
-/// Whether the last line of a file has no end: whoever wrote it was killed.
+/// Reports whether the last line of a file is incomplete because its writer was killed.
 pub(crate) fn is_torn(file: &File) -> io::Result<bool> {
     let len = file.metadata()?.len();
     let mut last = [b'\n'];
@@ -361,22 +358,22 @@ pub(crate) fn is_torn(file: &File) -> io::Result<bool> {
     Ok(last != [b'\n'])
 }
 
-/// Whether a link in a file's place is followed.
+/// Whether to follow a symbolic link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     Followed,
     Refused,
 }
 
-/// The text of a small regular file that someone else may have written: nothing here waits, and
-/// nothing is read past a size that no config has.
+/// Reads a small regular file that others may have written. Never blocks, and refuses files larger
+/// than any config.
 pub(crate) fn read_small(path: &Path, links: Links) -> io::Result<String> {
     let bytes = read_bytes(path, links)?;
     String::from_utf8(bytes)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
 }
 
-/// The same, as bytes.
+/// Reads a small regular file that others may have written, as bytes.
 pub fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
     const LARGEST: u64 = 1 << 20;
     let file = open(path, links)?;
@@ -385,16 +382,16 @@ pub fn read_bytes(path: &Path, links: Links) -> io::Result<Vec<u8>> {
         let why = "it is no regular file of at most 1 MiB";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    // One read is enough: a file that changes meanwhile is another file next time.
+    // One read is enough: a file that changes meanwhile is read again next time.
     let mut bytes = vec![0; metadata.len() as usize];
     let read = file.read_at(&mut bytes, 0)?;
     bytes.truncate(read);
     Ok(bytes)
 }
 
-/// The bytes of a file that is `len` long, or a little more, and not more than `most`.
+/// Reads a file whose length is about `len`, up to `most` bytes.
 pub fn read_whole(file: &File, len: u64, most: u64) -> io::Result<Vec<u8>> {
-    // With room for a byte more the first read is the last but one, and finds the end.
+    // With room for one more byte, the second read finds the end of the file.
     let mut bytes = vec![0; len.saturating_add(1).min(most) as usize];
     let mut read = 0;
     loop {
@@ -410,75 +407,75 @@ pub fn read_whole(file: &File, len: u64, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file for reading without ever waiting: a FIFO without a writer would keep us.
+/// Opens a file for reading without blocking on a FIFO that has no writer.
 ///
-/// The standard library marks each file twice as not to be inherited; here it costs one call.
+/// The standard library would set close-on-exec with a second call.
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, links == Links::Refused);
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
-/// Puts `bytes` in the place of one of our files, whole or not at all, and removes what killed
-/// processes left in its folder.
+/// Replaces one of our files atomically, and removes leftovers of killed processes from its folder.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let replaced = put(path, bytes);
     sweep(path);
     replaced
 }
 
-/// Puts `bytes` in the place of one of our files, whole or not at all.
+/// Replaces one of our files atomically.
 pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary(path);
     let written = write_anew(&temporary)
         .and_then(|mut file| io::Write::write_all(&mut file, bytes))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // Nothing is left behind; that the write failed is what is told.
+        // The original error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     written
 }
 
-/// Opens one of our files to be written from its beginning, and makes it and its folder if need be.
+/// Opens one of our files for writing and truncates it. Creates file and folder if necessary.
 pub fn write_anew(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
     private(path, flags)
 }
 
-/// Where a file is written that is to take the place of `path`. Its name says whose it is, for it may
-/// lie in a folder of others.
+/// Returns the temporary file that will replace `path`. Its name contains ours, because it may be
+/// in a foreign folder.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
     path.with_extension(format!("{}{}.tmp", &TEMPORARY[1..], std::process::id()))
 }
 
-/// A file beside `path`, called like it with an ending more.
+/// Returns `path` with `ending` appended to its name.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(ending);
     beside.into()
 }
 
-/// Removes what processes that were killed meanwhile have left in the folder of `path`.
+/// Removes leftovers of killed processes from the folder of `path`.
 pub(crate) fn sweep(path: &Path) {
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     for entry in entries.into_iter().flatten().flatten() {
         let written = || entry.metadata().and_then(|metadata| metadata.modified()).ok();
         let is_left = |owner: i32| written().is_some_and(|at| is_left_behind(owner, at));
         if entry.file_name().to_str().and_then(owner).is_some_and(is_left) {
-            // Whoever writes next tries again.
+            // If this fails, the next write tries again.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// Whether the process that wrote a file is gone. Its number may be another's by now.
+/// Reports whether the process that wrote a file has ended. Its id may belong to another process
+/// now.
 fn is_left_behind(process: i32, written: SystemTime) -> bool {
     has_ended(process)
         || u32::try_from(process).is_ok_and(|process| process::has_ended_since(process, written))
 }
 
-/// Whether there is no process of that number any more.
+/// Reports whether no process has this id.
 pub(crate) fn has_ended(process: i32) -> bool {
     Pid::from_raw(process).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
 }

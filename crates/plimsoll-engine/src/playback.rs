@@ -1,4 +1,4 @@
-//! An agent's recorded session, played through the engine in a home that is gone afterwards.
+//! Plays an agent's recorded session through the engine, in a temporary home.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,24 +15,22 @@ use crate::scratch::Scratch;
 use crate::spool;
 use crate::world::{STRICT_VARIABLE, World};
 
-/// A call of the hook in a session that was played.
+/// A hook call of the recorded session.
 #[derive(Debug)]
 pub struct Moment {
-    /// What happened.
     pub event: EventKind,
-    /// How the window stood; nothing before there is a transcript.
+    /// State of the window; `None` before there is a transcript.
     pub measured: Option<Measured>,
-    /// What was answered.
     pub reply: Reply,
-    /// Whether a checkpoint was sealed.
+    /// Whether the call sealed a checkpoint.
     pub sealed: bool,
-    /// What would have been answered in strict mode, if that is a refusal.
+    /// The refusal that strict mode would have returned, if any.
     pub refusal: Option<String>,
 }
 
-/// Plays the session that was recorded from `agent`'s agent, from its first call to its last.
+/// Plays the recorded session of `agent` from the first call to the last.
 ///
-/// Nothing of the user's is read or written, be it settings, environment or data.
+/// Nothing of the user's is read or written: no settings, environment or data.
 pub fn play(agent: &'static dyn Agent) -> anyhow::Result<Vec<Moment>> {
     let parent = std::env::temp_dir();
     let scratch = Scratch::new(&parent)
@@ -53,10 +51,10 @@ pub fn play(agent: &'static dyn Agent) -> anyhow::Result<Vec<Moment>> {
 struct Player {
     agent: &'static dyn Agent,
     world: World,
-    /// Another user with the same home, whose guard is strict.
+    /// A second environment with the same home, in strict mode.
     strict: World,
     home: PathBuf,
-    /// Where the session's transcript is, as its first call says.
+    /// Path of the session's transcript, from its first call.
     transcript: PathBuf,
 }
 
@@ -80,14 +78,14 @@ impl Player {
         })
     }
 
-    /// Adds a line to the transcript.
+    /// Appends a line to the transcript.
     fn write(&self, line: &str) -> std::io::Result<()> {
         fs::create_dir_all(self.transcript.parent().unwrap_or(Path::new("/")))?;
         let mut file = File::options().create(true).append(true).open(&self.transcript)?;
         writeln!(file, "{line}")
     }
 
-    /// Calls the hook; nothing comes of an event that we have no use for.
+    /// Calls the hook; `None` for an event that we do not use.
     fn call(&mut self, payload: Vec<u8>) -> anyhow::Result<Option<Moment>> {
         let call = HookCall {
             payload: &payload,
@@ -123,10 +121,10 @@ impl Player {
     }
 }
 
-/// The answer to one call, delivered.
+/// Answers one call and marks the answer as delivered.
 fn answer(world: &World, agent: &'static dyn Agent, payload: Vec<u8>) -> anyhow::Result<Reply> {
     let answer = hook::answer(world, agent, None, payload)?;
     let reply = answer.reply.clone();
-    answer.delivered()?;
+    answer.delivered(world)?;
     Ok(reply)
 }

@@ -1,34 +1,33 @@
-//! Processes, told from later ones that got their numbers.
+//! Identifies processes by id and start time, because ids are reused.
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_core::run::Process;
 
-/// This process.
+/// Returns the current process.
 pub fn this() -> Process {
     let pid = std::process::id();
     Process { pid, started: started(pid).unwrap_or(0) }
 }
 
-/// The process of that number; nothing if there is none any more.
+/// Returns the process with this id; `None` if there is none.
 pub fn named(pid: u32) -> Option<Process> {
     Some(Process { pid, started: started(pid)? })
 }
 
-/// Whether a process still runs.
 pub fn is_alive(process: &Process) -> bool {
     named(process.pid).is_some_and(|now| now == *process)
 }
 
-/// When a process was started, in ticks since the machine was; nothing if there is none. Numbers of
-/// processes are used again, but not for two that were started at once.
+/// Returns the start time of a process in ticks since boot; `None` if there is none. Process ids
+/// are reused, but not within a tick.
 pub fn started(process: u32) -> Option<u64> {
     const START: usize = 22 - 3;
     field(process, START)
 }
 
-/// Whether the process that wrote a file at `written` is gone, whoever may have its number now.
+/// Reports whether the process that wrote a file at `written` has ended, even if its id was reused.
 pub(crate) fn has_ended_since(process: u32, written: SystemTime) -> bool {
     match started(process) {
         None => true,
@@ -36,17 +35,16 @@ pub(crate) fn has_ended_since(process: u32, written: SystemTime) -> bool {
     }
 }
 
-/// When a process was started that began so many ticks after the machine; to the second, and never too
-/// late.
+/// Converts ticks since boot to a time, rounded down to the second.
 fn started_at(ticks: u64) -> Option<SystemTime> {
-    /// What Linux tells every program, whatever it counts by itself.
+    /// The unit that Linux reports to programs, whatever the kernel's own tick rate.
     const TICKS_A_SECOND: u64 = 100;
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let boot = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
     Some(UNIX_EPOCH + Duration::from_secs(boot) + Duration::from_secs(ticks / TICKS_A_SECOND))
 }
 
-/// The processes of a group.
+/// Returns the processes of a group.
 pub fn of_group(group: u32) -> impl Iterator<Item = u32> {
     const GROUP: usize = 5 - 3;
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -54,10 +52,11 @@ pub fn of_group(group: u32) -> impl Iterator<Item = u32> {
     numbers.filter(move |process| field(*process, GROUP) == Some(u64::from(group)))
 }
 
-/// What the system tells of a process that runs, counted from its state on.
+/// Reads a field of `/proc/PID/stat`, counted from the state field; `None` if the process has
+/// ended.
 fn field(process: u32, number: usize) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The command stands in parentheses, whatever is in it; the state comes next.
+    // The command is in parentheses and may contain any character; the state follows it.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let is_dead = matches!(fields.clone().next()?, "Z" | "X");

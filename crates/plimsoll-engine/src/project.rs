@@ -1,4 +1,4 @@
-//! Which project a folder belongs to.
+//! Finds the project that a folder belongs to.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -12,11 +12,11 @@ use crate::paths;
 use crate::sessions;
 use crate::world::World;
 
-/// Returns the project that `folder` belongs to: the nearest folder from there upwards that has
-/// checkpoints, or in which a session was held; `folder` itself if there is none.
+/// Returns the project that `folder` belongs to: the nearest folder at or above it with checkpoints
+/// or a past session, or `folder` itself if there is none.
 ///
-/// The search ends at the root of the repository. Outside of repositories it ends below the home folder,
-/// which holds everything else as well, and only checkpoints that we sealed count.
+/// The search ends at the root of the repository. Outside of repositories it ends below the home
+/// folder, which contains everything else too, and only checkpoints that we sealed count.
 pub fn enclosing(world: &World, folder: &Path) -> PathBuf {
     let home = paths::canonical(&world.paths.home);
     let root = load::repository_root(folder);
@@ -39,7 +39,7 @@ pub fn enclosing(world: &World, folder: &Path) -> PathBuf {
     nearest.unwrap_or(folder).to_owned()
 }
 
-/// Returns the projects in which sessions were held.
+/// Returns the projects of all past sessions.
 fn projects_of_sessions(world: &World) -> BTreeSet<PathBuf> {
     let agents = plimsoll_agents::ALL.iter();
     agents.flat_map(|agent| projects_of_agent(world, *agent)).collect()
@@ -50,7 +50,7 @@ fn projects_of_agent(world: &World, agent: &'static dyn Agent) -> BTreeSet<PathB
     let of_folder = |folder: PathBuf| -> Vec<PathBuf> {
         let projects =
             sessions::transcripts(agent, folder).filter_map(|found| sessions::project(&found));
-        // The sessions of one project share a folder: one of them tells it.
+        // The sessions of one project share a folder, so one of them is enough.
         if folder_per_project { projects.take(1).collect() } else { projects.collect() }
     };
     sessions::folders(root, depth).flat_map(of_folder).collect()

@@ -1,4 +1,4 @@
-//! Taking a reading of a transcript.
+//! Takes the reading of a transcript.
 
 use std::io;
 
@@ -8,9 +8,9 @@ use plimsoll_core::reading::{Fold, Reading, Scope};
 use crate::jsonl::{HORIZON, JsonLines};
 use crate::tail::{Start, Tail};
 
-/// The reading of a transcript whose end was looked at; nothing if nothing was ever counted in it.
+/// Returns the reading of a transcript from its tail; `None` if it contains no token count.
 ///
-/// It equals that of [`scan`] over the whole file.
+/// Equal to the reading of [`scan`], which reads the whole file.
 pub fn take(
     agent: &'static dyn Agent,
     file: &JsonLines,
@@ -20,7 +20,7 @@ pub fn take(
     Ok(fold(agent, file, scope, tail)?.and_then(|fold| fold.reading()))
 }
 
-/// What that reading is taken from; nothing if nothing was ever counted within sight.
+/// Folds the end of a transcript for a reading; `None` if the tail contains no token count.
 pub(crate) fn fold(
     agent: &'static dyn Agent,
     file: &JsonLines,
@@ -63,7 +63,8 @@ fn fold_from(
     Ok(())
 }
 
-/// Folds a transcript up to its first response, which tells what the client adds to every prompt.
+/// Folds a transcript up to its first response, which shows how much the client adds to every
+/// prompt.
 fn opening(agent: &'static dyn Agent, file: &JsonLines, scope: Scope) -> io::Result<Fold> {
     let mut fold = Fold::new(agent.profile().estimation);
     let mut lines = file.forward(0);

@@ -1,9 +1,9 @@
-//! Receipts: which sessions were given a checkpoint.
+//! Receipts: which sessions received a checkpoint.
 //!
-//! A checkpoint is given to one session without being asked for. Its receipt is a file that stays locked
-//! from before the text is printed until the session is noted in it. So of several sessions that start
-//! at once one is given the text, and if that call is killed before it has printed and noted, the lock
-//! falls, the receipt is still empty, and the next session is given the text.
+//! A checkpoint is offered to one session unasked. Its receipt is a file that is locked from before
+//! the text is printed until the session is recorded in it. So of several sessions that start at
+//! once, one receives the text. If that call is killed before it has printed and recorded, the lock
+//! is released, the receipt is still empty, and the next session receives the text.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use plimsoll_core::event::SessionId;
 
 use crate::paths::{self, Paths};
 
-/// The right to give a checkpoint to a session. Nobody else has it as long as this is there.
+/// The exclusive right to give a checkpoint to a session, while this value lives.
 #[derive(Debug)]
 pub(crate) struct Claim {
     receipt: File,
@@ -21,7 +21,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Claims a checkpoint for a session; `None` if another session was given it, or is being given it.
+    /// Claims a checkpoint for a session; `None` if another session has received it or has the
+    /// claim.
     pub(crate) fn take(
         paths: &Paths,
         checkpoint: &str,
@@ -37,25 +38,25 @@ impl Claim {
         Ok(is_free.then(|| Self { receipt, session: session.clone() }))
     }
 
-    /// Notes that the session was given the checkpoint. To be called once the text was printed.
+    /// Records that the session received the checkpoint. Call this after printing the text.
     pub(crate) fn fulfil(mut self) -> io::Result<()> {
         writeln!(self.receipt, "{}", self.session)
     }
 }
 
-/// Notes that a session was given a checkpoint because somebody asked for it.
+/// Records that a session received a checkpoint on request.
 pub(crate) fn note(paths: &Paths, checkpoint: &str, session: &SessionId) -> io::Result<()> {
     writeln!(paths::append(&paths.receipt(checkpoint))?, "{session}")
 }
 
-/// Removes receipts of checkpoints that are too old to be given without being asked for.
+/// Removes receipts of checkpoints that are too old to be offered unasked.
 pub(crate) fn prune(paths: &Paths, now: SystemTime) {
     const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
     for receipt in fs::read_dir(paths.receipts()).into_iter().flatten().flatten() {
         let modified = receipt.metadata().and_then(|metadata| metadata.modified());
         let age = modified.ok().and_then(|modified| now.duration_since(modified).ok());
         if age.is_some_and(|age| age > WEEK) {
-            // The next session's end tries again.
+            // If this fails, the end of the next session tries again.
             let _ = fs::remove_file(receipt.path());
         }
     }

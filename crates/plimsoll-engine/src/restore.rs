@@ -1,4 +1,4 @@
-//! The texts that a session is given, with what the disk says of the files they name.
+//! Texts that restore work into a session, with the state on disk of the files they name.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::checkpoint::{self, Place};
 use crate::fate::fate;
 use crate::world::now;
 
-/// What a session is given back of its own work, of at most `budget` tokens.
+/// Returns the restore of a session's own work, of at most `budget` tokens.
 ///
-/// The session knows what it changed itself, so only files that are gone are marked.
+/// The session knows its own changes, so only missing files are marked.
 pub fn text(project: &Path, work: &Work, budget: usize) -> String {
     text_from(&RestoreOrigin::Transcript, project, work, budget)
 }
 
-/// The same with another origin than the session's own transcript.
+/// Like [`text`], from another origin than the session's transcript.
 pub fn text_from(origin: &RestoreOrigin<'_>, project: &Path, work: &Work, budget: usize) -> String {
     if budget == 0 {
         return String::new();
@@ -29,9 +29,9 @@ pub fn text_from(origin: &RestoreOrigin<'_>, project: &Path, work: &Work, budget
     work::restore_from(origin, work, budget, &gone)
 }
 
-/// What has changed on disk since a session last wrote anything; nothing where nothing has.
+/// Describes what changed on disk since a session's last record; empty if nothing did.
 pub fn changed_since(place: &Place, session: &SessionId, work: &Work) -> String {
-    /// A tool's work may be dated a little later than the record of it.
+    /// A file may be written slightly later than the record of the tool call.
     const GRACE: Millis = 2_000;
     let Some(time) = work.time() else { return String::new() };
     let fate = |path: &'_ str| fate(&place.project, time + GRACE, path);
@@ -40,7 +40,7 @@ pub fn changed_since(place: &Place, session: &SessionId, work: &Work) -> String 
         touched.filter_map(|path| Some((path, fate(path)?))).collect();
     let fits = |meta: &Meta| meta.session_id == session.as_str();
     let own = checkpoint::newest_fitting(place, &fits).ok().flatten();
-    // A fork has none of its own yet.
+    // A forked session has no checkpoint of its own yet.
     let last = own.or_else(|| checkpoint::newest_own(place).ok().flatten());
     let then = last.and_then(|last| last.verdict.meta?.git);
     let moved = then.and_then(|then| then.describe_change(&capture::git(&place.project)?));

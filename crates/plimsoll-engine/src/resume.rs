@@ -1,4 +1,4 @@
-//! Going on with the work that a checkpoint tells of.
+//! Resumes the work of a checkpoint in a session.
 
 use std::io;
 use std::path::Path;
@@ -18,21 +18,20 @@ use crate::running::running;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{World, now};
 
-/// A checkpoint that a session can go on from.
+/// A checkpoint that a session can continue from.
 #[derive(Clone, Debug)]
 pub struct Resumable {
-    /// What its front matter says.
     pub meta: Meta,
-    /// What it is about, in a line.
+    /// One-line summary.
     pub summary: String,
     body: String,
-    /// The session that is to be given it, if it is another than the one it was made of.
+    /// Whether the receiving session is not the one the checkpoint was made of.
     to_another: bool,
 }
 
-/// The newest checkpoint of a place that fits: one that we sealed, and of no session that runs. The
-/// session that asks may have its own, once it was given another's or was compacted, or where there is
-/// no other.
+/// Returns the newest checkpoint of a place that we sealed and whose session does not run. The
+/// asking session's own checkpoint qualifies if that session was already given another or was
+/// compacted, or if there is no other.
 pub fn newest(
     world: &World,
     place: &Place,
@@ -41,7 +40,7 @@ pub fn newest(
     newest_among(world, place, asks, &|_| true)
 }
 
-/// The same among the checkpoints of sessions that a person started or resumed.
+/// Like [`newest`], among the checkpoints of interactive sessions.
 pub(crate) fn newest_interactive(
     world: &World,
     place: &Place,
@@ -62,7 +61,7 @@ fn newest_among(
 ) -> Result<Option<Resumable>, NotFound> {
     let busy: Vec<SessionId> =
         running(world).into_iter().filter(|session| !has_ended(world, session)).collect();
-    // What it goes on from comes first; what it did since is there once it has been given that.
+    // A session's predecessor comes first. Its own checkpoint matters only after it received that.
     let has_been_given = asks.is_some_and(|asks| {
         let state = spool::state(&world.paths.spool_of(asks, None));
         state.is_ok_and(|state| state.given.is_some() || state.restored.is_some())
@@ -79,7 +78,7 @@ fn newest_among(
     found.map_or(Ok(None), |found| of(place, &found, asks))
 }
 
-/// The newest checkpoint of a session that we sealed in a place, for another session.
+/// Returns the newest checkpoint of a session that we sealed in a place, for another session.
 pub fn newest_of_session(
     place: &Place,
     session: &SessionId,
@@ -89,23 +88,24 @@ pub fn newest_of_session(
     found.map_or(Ok(None), |found| of(place, &found, None))
 }
 
-/// Returns whether a checkpoint was made of a session.
+/// Reports whether a checkpoint was made of a session.
 fn is_of(meta: &Meta, session: &SessionId) -> bool {
     meta.session_id == session.as_str()
 }
 
-/// Whether there is anything to continue from: a transcript could be read.
+/// Reports whether there is anything to continue from: the transcript could be read.
 fn has_content(meta: &Meta) -> bool {
     !meta.partial || meta.transcript.is_some()
 }
 
-/// The client notes a session under its process, which may be busy with another by now.
+/// Reports whether our spool says that a session has ended. The client lists sessions by process,
+/// and a process may have moved on to another session.
 fn has_ended(world: &World, session: &SessionId) -> bool {
     let last = spool::last(&world.paths.spool_of(session, None));
     last.is_ok_and(|last| last.is_some_and(|last| last.what == spool::ENDED))
 }
 
-/// What can be resumed of a checkpoint that was found; nothing if it is not one that we sealed.
+/// Reads a listed checkpoint; `None` if we did not seal it.
 pub fn of(
     place: &Place,
     found: &Listed,
@@ -114,7 +114,7 @@ pub fn of(
     named(place, &found.id, asks)
 }
 
-/// What can be resumed of the checkpoint of that name; nothing if there is none that we sealed.
+/// Reads the checkpoint with this id; `None` if there is none that we sealed.
 pub fn named(
     place: &Place,
     id: &str,
@@ -127,7 +127,8 @@ pub fn named(
     }))
 }
 
-/// Notes that a session was given a checkpoint of another: what it makes itself goes on from that.
+/// Records that a session received a checkpoint of another session, which becomes the parent of its
+/// own.
 pub fn note_given(world: &World, session: &SessionId, resumed: &Resumable) -> io::Result<()> {
     if resumed.other().is_none() {
         return Ok(());
@@ -139,7 +140,7 @@ pub fn note_given(world: &World, session: &SessionId, resumed: &Resumable) -> io
     locked.append(&SpoolLine::unmeasured("given", state))
 }
 
-/// The session that a command runs in.
+/// Returns the session that this command runs in.
 pub fn asking(world: &World) -> Option<SessionId> {
     plimsoll_agents::ALL.iter().find_map(|agent| {
         let id = world.agent_env(agent.profile().variables.session)?;
@@ -151,27 +152,26 @@ pub fn asking(world: &World) -> Option<SessionId> {
 }
 
 impl Resumable {
-    /// How old it is, in milliseconds.
+    /// Returns the age in milliseconds.
     pub fn age(&self) -> u64 {
         u64::try_from(now() as Millis - self.meta.created).unwrap_or(0)
     }
 
-    /// The session it was made of; nothing if that is the one that asks.
+    /// Returns the session it was made of; `None` if that is the asking session.
     pub fn other(&self) -> Option<&str> {
         self.to_another.then_some(&*self.meta.session_id)
     }
 
-    /// The session it was made of.
+    /// Returns the session it was made of.
     pub fn session(&self) -> Option<SessionId> {
         SessionId::new(&self.meta.session_id)
     }
 
-    /// What comes next, as it says.
     pub fn next_steps(&self) -> Vec<&str> {
         work::next_steps(&self.body)
     }
 
-    /// The text that a session is given of it, with what has become of the files it names.
+    /// Returns the text for a session, with the state on disk of the files it names.
     pub fn text(&self, budget: usize) -> String {
         let moved = self.moved();
         let origin =
@@ -181,7 +181,7 @@ impl Resumable {
         })
     }
 
-    /// What has changed since.
+    /// Returns what changed on disk since then.
     pub fn since(&self) -> Since {
         let files = work::files_in_body(&self.body).into_iter();
         let with = |fate: FileStatus| {
@@ -195,31 +195,30 @@ impl Resumable {
         }
     }
 
-    /// How the repository has moved on since, in words.
+    /// Describes how the repository changed since then.
     fn moved(&self) -> Option<String> {
         let then = self.meta.git.as_ref()?;
         then.describe_change(&capture::git(Path::new(&self.meta.project))?)
     }
 
     fn fate(&self, path: &str) -> Option<FileStatus> {
-        // The front matter tells the second: what was written within it was written before.
+        // The front matter has seconds: a file written within that second counts as older.
         fate(Path::new(&self.meta.project), self.meta.created + 1_000, path)
     }
 }
 
-/// What has changed since a checkpoint was made.
+/// Changes since a checkpoint was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Since {
-    /// How the repository has moved on, in words.
+    /// Description of the changes in the repository.
     pub moved: Option<String>,
-    /// The files it names that were changed.
+    /// Files named in the checkpoint that were changed.
     pub changed: Vec<String>,
-    /// Those that are gone.
+    /// Files named in the checkpoint that are gone.
     pub gone: Vec<String>,
 }
 
 impl Since {
-    /// Nothing has.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -1,12 +1,12 @@
-//! What the conductor of a run tells the agent's hooks, in the environment that they inherit.
+//! Environment variables by which a runner passes information to the agent's hooks.
 
-/// The run.
+/// Run id.
 pub const RUN: &str = "PLIMSOLL_RUN";
-/// The session that it has begun: one that the agent begins in turn is not its own.
+/// Session that the run started. Sessions that the agent starts in turn are not part of the run.
 pub const SESSION: &str = "PLIMSOLL_RUN_SESSION";
-/// The checkpoint that this session is given.
+/// Checkpoint that this session receives.
 pub const CHECKPOINT: &str = "PLIMSOLL_RUN_CHECKPOINT";
-/// Set where that checkpoint tells of work that is done, and the session has work of its own.
+/// Set if that checkpoint describes finished work and the session has a task of its own.
 pub const DONE: &str = "PLIMSOLL_RUN_DONE";
-/// All of them: those of a run that this one is begun in mean nothing to its sessions.
+/// All of them, to be removed from the environment of a nested run's sessions.
 pub const ALL: [&str; 4] = [RUN, SESSION, CHECKPOINT, DONE];

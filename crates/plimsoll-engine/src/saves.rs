@@ -1,9 +1,9 @@
-//! Saves: written down so that they outlast a crash, and taken into the store.
+//! Saves: written to a crash-safe journal and imported into the store.
 //!
-//! No transcript tells them, so the store cannot be where they live: it may be thrown away. They are
-//! lines of one append-only file, the journal, synced before anybody is told that something was saved;
-//! one sync does for any number of them. A hook, git's hook, a command and a server write the same
-//! lines; whoever wants to read takes in first what is new ([`take_in`]).
+//! Saves are not derived from transcripts, so the store, which may be deleted, cannot be their
+//! home. They are lines of one append-only journal, which is synced before success is reported; one
+//! sync covers any number of saves. Hooks, the git hook, commands and the server write the same
+//! lines. Readers import new lines first ([`take_in`]).
 
 mod session;
 
@@ -26,7 +26,7 @@ use crate::world::{World, now};
 pub(crate) use session::of_captured;
 pub use session::{Told, made_here, made_in, of_session};
 
-/// The environment that is meant: the one named, else the one that the process's environment names,
+/// Returns the environment for a save: the one named, else the one set in the process environment,
 /// else the default.
 pub fn environment(
     world: &World,
@@ -39,15 +39,15 @@ pub fn environment(
     }
 }
 
-/// Others have the journal for as long as a sync takes. A hook waits for nobody who is stopped.
+/// For hooks: other writers hold the lock for one sync, and a stopped one must not block the hook.
 pub const BRIEFLY: Duration = Duration::from_secs(1);
-/// Who waits for a command waits for a disk that is busy, too.
+/// For commands, which may wait for a busy disk.
 pub const PATIENTLY: Duration = Duration::from_secs(30);
 
-/// Keeps saves: they are on the disk when this returns, all of them. Waits so long for others.
+/// Writes saves to the journal and syncs it. Waits up to `patience` for the lock.
 ///
-/// Secrets and control characters are taken out on the way. A commit that has been saved before is
-/// kept again, and is one save of its environment in the store all the same: see [`Store::save_of_commit`].
+/// Removes secrets and control characters. A commit saved twice is written twice, but is one save
+/// of its environment in the store: see [`Store::save_of_commit`].
 pub fn keep(paths: &Paths, new: Vec<NewSave>, patience: Duration) -> io::Result<Vec<Save>> {
     let saves: Vec<Save> = new.into_iter().map(named).collect();
     let mut bytes = Vec::new();
@@ -59,19 +59,19 @@ pub fn keep(paths: &Paths, new: Vec<NewSave>, patience: Duration) -> io::Result<
     Ok(saves)
 }
 
-/// A save with its name and its moment.
+/// Adds an id and the current time to a save.
 fn named(new: NewSave) -> Save {
     Save { id: Uuid::now_v7().to_string(), created: now() as i64, what: new.sanitized() }
 }
 
-/// The store with every save in it, for whoever wants to read them; waits so long for others.
+/// Opens the store with all saves imported. Waits up to `patience` for locks.
 pub fn open(paths: &Paths, patience: Duration) -> anyhow::Result<Store> {
     let mut store = ingest::open_store(paths, patience)?;
     take_in(paths, &mut store)?;
     Ok(store)
 }
 
-/// Which checkpoints saves refer to: those are never let go of.
+/// Returns the checkpoints that saves refer to. These are never pruned.
 pub fn referred(paths: &Paths, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
     if !paths.saves().exists() {
         return Ok(BTreeSet::new());
@@ -79,7 +79,7 @@ pub fn referred(paths: &Paths, patience: Duration) -> anyhow::Result<BTreeSet<St
     Ok(open(paths, patience)?.saved_checkpoints()?)
 }
 
-/// Takes what is new in the journal into the store; gives how many saves were new or have changed.
+/// Imports new lines of the journal into the store. Returns how many saves are new or changed.
 pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
     const BATCH: u64 = 1 << 20;
     let path = paths.saves();
@@ -88,10 +88,10 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
         return Ok(0);
     };
     let source = SourceFile { path, inode: journal.inode() };
-    // Mostly there is nothing new, and nobody need wait for the store's lock.
+    // Usually there is nothing new, and no need for the store's lock.
     let (mut rows, mut read_to) = (0, store.read_offset(&source)?);
     if read_to > journal.len() {
-        // It was put back from a copy; what is known already stays once.
+        // The journal was restored from a backup; saves that are known already are not duplicated.
         store.forget_file(&source.path)?;
         read_to = 0;
     }
@@ -109,7 +109,7 @@ pub fn take_in(paths: &Paths, store: &mut Store) -> anyhow::Result<usize> {
 fn read(journal: &JsonLines, here: Bookmark, most: u64) -> anyhow::Result<Batch> {
     let mut batch = Batch::default();
     batch.next.offset = jsonl::whole_lines(journal, here.offset, most, |line| {
-        // A torn line is one that nobody was told about.
+        // The write of a torn line was never reported as successful.
         batch.saves.extend(serde_json::from_slice::<Save>(line.bytes));
     })?;
     Ok(batch)

@@ -1,4 +1,4 @@
-//! What the compactions of finished transcripts lost, and who kept it.
+//! Scores what the compactions of finished transcripts lost, and what preserved it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,10 +19,10 @@ use crate::jsonl::JsonLines;
 use crate::sessions::{self, Found};
 use crate::work::Folding;
 
-/// What a session is given back, in tokens, where nothing else is configured.
+/// Default size of a restore in tokens.
 const BUDGET: usize = 2000;
 
-/// The transcripts in a folder and the folders in it, in order of their names.
+/// Finds the transcripts in a folder and its subfolders, sorted by path.
 pub fn find(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -55,7 +55,7 @@ fn open(transcript: &Path) -> io::Result<JsonLines> {
     JsonLines::open(transcript)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Whether there is any compaction: most transcripts have none, and need no second look.
+/// Reports whether a transcript contains a compaction. Most do not, and need no second pass.
 fn is_compacted(agent: &'static dyn Agent, file: &JsonLines) -> io::Result<bool> {
     let mut lines = file.forward(0);
     let mut talks = false;
@@ -72,7 +72,7 @@ fn is_compacted(agent: &'static dyn Agent, file: &JsonLines) -> io::Result<bool>
     if talks { Ok(false) } else { Err(io::Error::new(io::ErrorKind::InvalidData, why)) }
 }
 
-/// Reads the file and judges; nothing if `deadline` came first.
+/// Reads and judges the file; `None` if `deadline` passed first.
 fn read(
     agent: &'static dyn Agent,
     file: &JsonLines,
@@ -103,27 +103,26 @@ fn read(
     Ok(Some(judgements))
 }
 
-/// What the newest compactions lost, all together.
+/// Total over the newest compactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Newest {
-    /// What was needed, and who kept it.
     pub tally: RecallCounts,
-    /// How many sessions were looked at.
+    /// Number of judged sessions.
     pub sessions: usize,
-    /// How many sessions with compactions there are.
+    /// Number of sessions with compactions.
     pub of: usize,
 }
 
-/// How many sessions are looked at, at most.
+/// Maximum number of sessions to judge.
 const MOST_SESSIONS: usize = 20;
 
-/// Judges the newest sessions that were compacted, as many as there is time for.
+/// Judges the newest compacted sessions, as many as `patience` allows.
 pub fn newest(store: &Store, found: &[Found], patience: Duration) -> anyhow::Result<Newest> {
     let deadline = Instant::now() + patience;
     let compacted = compacted(store, found)?;
     let mut newest = Newest { of: compacted.len(), ..Newest::default() };
     for found in compacted.into_iter().take(MOST_SESSIONS) {
-        // One that cannot be read is like one that there is no time for: it is not in the figure.
+        // Unreadable sessions are left out, like those for which there is no time.
         let judged = open(&found.path).and_then(|file| read(found.agent, &file, Some(deadline)));
         let Ok(Some(judgements)) = judged else { continue };
         newest.sessions += 1;
@@ -132,14 +131,14 @@ pub fn newest(store: &Store, found: &[Found], patience: Duration) -> anyhow::Res
     Ok(newest)
 }
 
-/// Those of the sessions that were compacted, as the store tells.
+/// Selects the sessions that were compacted, according to the store.
 pub fn compacted<'f>(store: &Store, found: &'f [Found]) -> Result<Vec<&'f Found>, StoreError> {
     let rows = store.compactions()?.into_iter().filter(|row| row.subagent.is_none());
     let names: HashSet<SessionId> = rows.map(|row| row.session).collect();
     Ok(found.iter().filter(|found| names.contains(&found.owner.session)).collect())
 }
 
-/// The facts that both sides can be judged by: those of compactions whose summary is there.
+/// Counts the facts of compactions with a summary, so that summary and restore can be compared.
 fn comparable(judgements: &[Judgement]) -> RecallCounts {
     let with_summary = judgements.iter().filter(|judgement| judgement.has_summary);
     RecallCounts::of(with_summary.flat_map(|judgement| &judgement.facts))

@@ -1,4 +1,4 @@
-//! Folders for what nobody is to remember.
+//! Temporary folders.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use crate::paths;
 use crate::world::now;
 
-/// A folder of our own that goes when this does, or else with the next: a process that is killed
-/// takes nothing away.
+/// A temporary folder. Dropping this removes it; if the process is killed, the next
+/// [`Scratch::new`] does.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes one in `parent`, and removes there what processes that ended without removing it left.
+    /// Creates a folder in `parent`, and removes folders of dead processes there.
     pub(crate) fn new(parent: &Path) -> io::Result<Self> {
         let parent = parent.canonicalize()?;
         sweep(&parent);
@@ -21,7 +21,6 @@ impl Scratch {
         DirBuilder::new().mode(0o700).create(&folder).map(|()| Self(folder))
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
@@ -29,12 +28,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to the next, or to whoever empties the folder around it.
+        // If this fails, the next one tries again.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// The folder for temporary files is everybody's.
+/// Marks our folders in the shared folder for temporary files.
 const PREFIX: &str = "plimsoll-";
 
 fn sweep(parent: &Path) {
@@ -51,7 +50,7 @@ fn sweep(parent: &Path) {
 mod tests {
     use super::*;
 
-    /// No system gives a process such a number.
+    /// Larger than any process id.
     const NOBODY: i32 = i32::MAX;
 
     #[test]

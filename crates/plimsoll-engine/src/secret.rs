@@ -1,4 +1,4 @@
-//! Small files that nobody but the user may read: random, and made once.
+//! Small files with random content, made once and readable only by the user.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,20 +10,20 @@ use crate::checkpoint::replace_for_good;
 use crate::lock::lock;
 use crate::paths::{self, Links};
 
-/// What is kept in such a file.
+/// Format of a secret.
 pub(crate) struct Kind {
-    /// How long it is.
+    /// Length of the file.
     pub(crate) len: usize,
-    /// How random bytes are written.
+    /// Encodes random bytes.
     pub(crate) written: fn(&[u8; RANDOM]) -> Vec<u8>,
-    /// What it means to begin anew, as the end of a sentence.
+    /// Consequence of making a new secret, as the end of a sentence.
     pub(crate) loss: &'static str,
 }
 
-/// How many random bytes a secret is made of.
+/// Number of random bytes in a secret.
 pub(crate) const RANDOM: usize = 32;
 
-/// Why a secret is of no use.
+/// Error of reading or making a secret.
 #[derive(Debug, thiserror::Error)]
 #[error("could not use the key `{}`", path.display())]
 pub struct Unusable {
@@ -48,7 +48,7 @@ enum Why {
 }
 
 impl Unusable {
-    /// What to do about it.
+    /// Returns what the user can do about the error.
     pub fn hint(&self) -> String {
         let (path, loss) = (self.path.display(), self.loss);
         match &self.why {
@@ -59,7 +59,7 @@ impl Unusable {
     }
 }
 
-/// The secret; nothing if none was made yet.
+/// Reads the secret; `None` if there is none yet.
 pub(crate) fn read(path: &Path, kind: &Kind) -> Result<Option<Vec<u8>>, Unusable> {
     match load(path, kind) {
         Err(Why::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -68,7 +68,7 @@ pub(crate) fn read(path: &Path, kind: &Kind) -> Result<Option<Vec<u8>>, Unusable
     }
 }
 
-/// The secret, made if there is none. Of many at once one makes it, and all get the same.
+/// Reads the secret, or makes one if there is none. Concurrent callers get the same secret.
 pub(crate) fn read_or_make(
     path: &Path,
     kind: &Kind,
@@ -111,7 +111,7 @@ fn make(path: &Path, kind: &Kind, deadline: Instant) -> Result<Vec<u8>, Why> {
     let mut bytes = [0; RANDOM];
     getrandom::fill(&mut bytes).map_err(Why::NoRandomness)?;
     replace_for_good(path, &(kind.written)(&bytes))?;
-    // A key that is lost with a crash would make strangers of the checkpoints sealed with it.
+    // Sync the folder too: without the key, checkpoints sealed with it would count as foreign.
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()?;
     load(path, kind)
 }

@@ -1,7 +1,7 @@
-//! The spool: what no transcript tells, one append-only file per window.
+//! The spool: decisions that no transcript contains, in one append-only file per window.
 //!
-//! Each line is a decision together with the window's whole state, so the last line tells all, and
-//! a torn one costs nothing but itself. A call that decides nothing writes nothing.
+//! Each line is a decision with the window's complete state, so the last line is enough, and a torn
+//! line loses nothing else. A call that decides nothing writes nothing.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Write};
@@ -23,45 +23,38 @@ use crate::world::now;
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpoolLine {
-    /// When, in milliseconds since the epoch.
+    /// Milliseconds since the epoch.
     pub at: u64,
-    /// What was decided.
+    /// The decision.
     pub what: String,
-    /// The reading it was decided on.
+    /// The reading on which it is based.
     pub used: Tokens,
-    /// The window it was read against.
+    /// The window's size at that time.
     pub window: Tokens,
-    /// The window's state from then on.
+    /// The window's state after the decision.
     pub state: SessionState,
 }
 
 impl SpoolLine {
-    /// What is remembered of an event that nothing was measured for.
+    /// Creates a line for an event without a measurement.
     pub fn unmeasured(what: &str, state: SessionState) -> Self {
         Self { at: now(), what: what.to_owned(), used: 0, window: 0, state }
     }
 }
 
-/// The decision that is none: a session has begun.
-pub const STARTED: &str = "started";
-/// Likewise: the session is over.
-pub const ENDED: &str = "ended";
-/// Likewise: the client told the size of the window.
-pub const WINDOW: &str = "window";
-/// Likewise: a tool has run, and there is no transcript to tell of it.
-pub const UNSEEN: &str = "unseen";
+pub use plimsoll_core::session::label::{ENDED, STARTED, UNSEEN, WINDOW};
 
-/// The state that the spool at `path` ends with; an empty one if there is none.
+/// Returns the state at the end of the spool at `path`; the default state if there is no spool.
 pub fn state(path: &Path) -> io::Result<SessionState> {
     Ok(last_of(path, state_of)?.unwrap_or_default())
 }
 
-/// The last whole line of the spool at `path`.
+/// Returns the last complete line of the spool at `path`.
 pub fn last(path: &Path) -> io::Result<Option<SpoolLine>> {
     last_of(path, parse)
 }
 
-/// What `read` makes of the last line that it can read.
+/// Applies `read` to lines from the last backwards, until it returns a value.
 fn last_of<T>(path: &Path, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let Some(file) = JsonLines::open(path)? else { return Ok(None) };
     let mut lines = file.backward();
@@ -73,15 +66,15 @@ fn last_of<T>(path: &Path, read: impl Fn(&[u8]) -> Option<T>) -> io::Result<Opti
     Ok(None)
 }
 
-/// The state that a whole line of a spool tells.
+/// Returns the state in a complete line of a spool.
 fn state_of(line: &[u8]) -> Option<SessionState> {
     state_at_end(line).or_else(|| Some(parse(line)?.state))
 }
 
-/// The same of a line as this release writes it, which ends with the state. Hooks ask for nothing else, so
-/// of what stands before they only see that nothing is missing.
+/// Returns the state of a line in this release's format, which ends with the state. Hooks need
+/// nothing else, so the part before the state is only checked for damage.
 fn state_at_end(line: &[u8]) -> Option<SessionState> {
-    // Nothing before the state is an object.
+    // No field before the state is an object.
     let (before, state) = line.split_at_checked(1 + find(b'{', line.get(1..)?)?)?;
     let is_whole = before.starts_with(br#"{"at":"#)
         && before.ends_with(br#","state":"#)
@@ -90,29 +83,29 @@ fn state_at_end(line: &[u8]) -> Option<SessionState> {
     serde_json::from_str(std::str::from_utf8(state).ok()?).ok()
 }
 
-/// A whole line of a spool; nothing if it is torn.
+/// Parses a line of a spool; `None` if it is torn.
 pub fn parse(line: &[u8]) -> Option<SpoolLine> {
-    // Looked at as a whole, it costs less than name by name.
+    // Validating UTF-8 once is faster than per string.
     serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
 }
 
-/// A spool that nobody else can write to right now.
+/// A spool locked for writing.
 #[derive(Debug)]
 pub struct Locked {
     file: File,
 }
 
-/// How long we wait for others to finish; then we leave the word to them.
+/// How long to wait for another process. After that, the other process decides alone.
 const PATIENCE: Duration = Duration::from_millis(200);
 const STEP: Duration = Duration::from_micros(500);
 
 impl Locked {
-    /// Locks the spool at `path`; nothing if others keep it too long.
+    /// Locks the spool at `path`; `None` if another process holds it too long.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         Self::within(path, PATIENCE)
     }
 
-    /// Locks the spool at `path`; nothing if others have it right now.
+    /// Locks the spool at `path`; `None` if another process holds it right now.
     pub fn at_once(path: &Path) -> io::Result<Option<Self>> {
         Self::within(path, Duration::ZERO)
     }
@@ -123,7 +116,7 @@ impl Locked {
         loop {
             match file.try_lock() {
                 Ok(()) if is_at(&file, path) => return Ok(Some(Self { file })),
-                // It was deleted between opening and locking.
+                // The file was deleted between opening and locking.
                 Ok(()) => file = paths::append(path)?,
                 Err(TryLockError::WouldBlock) if waited < patience => {
                     std::thread::sleep(STEP);
@@ -135,17 +128,25 @@ impl Locked {
         }
     }
 
-    /// Whether the disk has room for a line: what cannot be remembered had better not be said.
+    /// Reports whether the disk has room for a line. Advice that cannot be recorded should not be
+    /// given, because it would be repeated.
     pub fn has_room(&self, line: &SpoolLine) -> bool {
         let (Ok(bytes), Ok(metadata)) = (bytes(line), self.file.metadata()) else { return false };
         let room = bytes.len() as u64 + 1;
         let reserved =
             rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, metadata.len(), room);
-        // A file system that cannot reserve tells nothing.
+        // A file system that cannot reserve space gives no answer.
         !matches!(reserved, Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG))
     }
 
-    /// Appends a line in one write, and gives the lock up.
+    /// Releases the lock without a line. A file that was only made to be locked is removed.
+    pub fn release(self, path: &Path) {
+        if self.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    /// Appends a line with one write and releases the lock.
     pub fn append(mut self, line: &SpoolLine) -> io::Result<()> {
         let mut bytes = bytes(line)?;
         if paths::is_torn(&self.file)? {
@@ -161,7 +162,7 @@ fn bytes(line: &SpoolLine) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether an open file is still the one at `path`.
+/// Reports whether an open file is still the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     let inode = |metadata: io::Result<Metadata>| metadata.map(|metadata| metadata.ino()).ok();
     inode(file.metadata()) == inode(std::fs::metadata(path))

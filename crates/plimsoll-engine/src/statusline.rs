@@ -1,5 +1,5 @@
-//! The status line: how the session stands, what the hooks are to know of it, and the user's own
-//! status line beside ours.
+//! The status line: the state of a session, what the hooks learn from the client's payload, and the
+//! user's own status line beside ours.
 
 use std::io;
 use std::process::Command;
@@ -22,20 +22,19 @@ use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{World, now};
 
-/// How a session stands.
+/// State of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What the window holds; nothing as long as nobody knows.
+    /// Tokens in the window; `None` if unknown.
     pub used: Option<Tokens>,
-    /// The window.
     pub window: Tokens,
-    /// Where the client compacts it.
+    /// Where the client compacts the window.
     pub trigger: Trigger,
-    /// How long ago the session's last checkpoint was sealed, in seconds.
+    /// Age of the session's last checkpoint, in seconds.
     pub sealed_before: Option<u64>,
 }
 
-/// How the session stands of which the client tells its status line.
+/// Returns the state of the session that the client reports to its status line.
 pub fn standing(world: &World, agent: &'static dyn Agent, status: &Status) -> Standing {
     let project = paths::canonical(&load::project(world, agent, None, &status.project));
     let in_force = settings::load(world, agent, &project);
@@ -52,13 +51,13 @@ pub fn standing(world: &World, agent: &'static dyn Agent, status: &Status) -> St
     let variant = models::variant(&status.model, status.long_context);
     let seen = in_force.seen(Some(&variant), status.version.as_deref());
     let trigger = trigger::resolve(client_window, Some(&status.model), client, seen);
-    // A spool that cannot be read tells of no checkpoint.
+    // An unreadable spool counts as one without a checkpoint.
     let state = spool::state(&world.paths.spool_of(&status.session, None)).unwrap_or_default();
     let sealed_before = state.sealed.map(|sealed| now().saturating_sub(sealed.at) / 1000);
     Standing { used: status.used, window: window.tokens, trigger, sealed_before }
 }
 
-/// Tells the hooks the window: nobody else learns it from the client itself.
+/// Records the window for the hooks, which cannot learn its size from the client otherwise.
 pub fn remember(world: &World, status: &Status) -> anyhow::Result<()> {
     let path = world.paths.spool_of(&status.session, None);
     let window = ProvenWindow {
@@ -87,10 +86,10 @@ pub fn remember(world: &World, status: &Status) -> anyhow::Result<()> {
     locked.append(&line).context("could not write the spool")
 }
 
-/// Set for the command we wrap, so that a status line that wraps itself ends there.
+/// Set for the wrapped command, so that a status line that wraps itself ends there.
 pub const WRAPPING: &str = "PLIMSOLL_STATUSLINE";
 
-/// How long the wrapped command may take.
+/// Time limit for the wrapped command.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The user's own status line, running.
@@ -98,12 +97,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Wrapped(JoinHandle<io::Result<Ran>>);
 
 impl Wrapped {
-    /// Starts `command` as the client would: by the shell, with the same payload.
+    /// Starts `command` as the client would: in a shell, with the same payload.
     pub fn start(command: String, payload: Vec<u8>) -> Self {
         Self(thread::spawn(move || run(&command, payload)))
     }
 
-    /// What it printed, as far as it came, and what went wrong.
+    /// Returns the output so far, and the error if any.
     pub fn output(self) -> (Vec<u8>, Option<String>) {
         match self.0.join() {
             Ok(Ok(Ran { stdout, status: Some(status) })) if !status.success() => {
@@ -119,8 +118,8 @@ impl Wrapped {
     }
 }
 
-/// Runs the shell under `timeout`, where there is one: the client may end us at any moment, and the
-/// wrapped command should not live on.
+/// Runs the shell under `timeout` if that is installed: the client may kill us at any moment, and
+/// the wrapped command should not outlive us.
 fn run(command: &str, payload: Vec<u8>) -> io::Result<Ran> {
     let shell = ["/bin/sh", "-c", command];
     let mut guarded = Command::new("timeout");

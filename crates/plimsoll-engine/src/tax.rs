@@ -1,7 +1,7 @@
-//! What everybody's hooks cost, ours included.
+//! Costs of all hooks, ours included.
 //!
-//! Other people's figures are the client's own, from the transcripts; each agent says which runs
-//! leave no trace there. Ours mostly leave none, so that ours are timed on the spot.
+//! Figures of foreign hooks are the client's own, from transcripts; each agent declares which runs
+//! are not recorded there. Most runs of ours are not, so our hook is timed directly.
 
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
@@ -22,31 +22,31 @@ use crate::scratch::Scratch;
 use crate::sessions;
 use crate::world::World;
 
-/// What one hook command cost.
+/// Cost of one hook command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
     /// The command, without secrets.
     pub command: String,
-    /// The events it ran on, by name.
+    /// Names of the events it ran on.
     pub events: Vec<String>,
     /// Recorded runs.
     pub runs: u64,
-    /// Those that were stopped for taking too long, or by the user.
+    /// Runs stopped by a timeout or by the user.
     pub stopped: u64,
-    /// Those that failed.
+    /// Failed runs.
     pub failed: u64,
-    /// How long runs took, where that is recorded.
+    /// Distribution of run times; `None` if none is recorded.
     pub times: Option<Times>,
-    /// All recorded times together.
+    /// Sum of all recorded times.
     pub total_millis: u64,
-    /// The sessions it ran in.
+    /// Sessions it ran in.
     pub sessions: u64,
-    /// How long those lasted, all together.
+    /// Total duration of those sessions.
     pub session_millis: u64,
 }
 
 impl Cost {
-    /// Which part of its sessions' time it took, from 0 to 1.
+    /// Returns its share of the sessions' time, from 0 to 1.
     pub fn share(&self) -> f64 {
         match self.session_millis {
             0 => 0.0,
@@ -55,20 +55,16 @@ impl Cost {
     }
 }
 
-/// The distribution of times, in milliseconds.
+/// Distribution of times in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
-    /// None took less.
     pub min: f64,
-    /// Half of the runs took no longer.
     pub p50: f64,
-    /// Nineteen in twenty took no longer.
     pub p95: f64,
-    /// None took longer.
     pub max: f64,
 }
 
-/// What every hook command cost since a moment, the dearest first.
+/// Returns the cost of every hook command since a time, most expensive first.
 pub fn costs(store: &Store, since: Millis) -> anyhow::Result<Vec<Cost>> {
     let spans: HashMap<u64, HookSpan> =
         store.hook_spans(since)?.into_iter().map(|span| (span.command, span)).collect();
@@ -86,7 +82,7 @@ pub fn costs(store: &Store, since: Millis) -> anyhow::Result<Vec<Cost>> {
     Ok(costs)
 }
 
-/// Puts together what is known of one command.
+/// Combines the counts of one command.
 fn cost(counts: &[HookCount], span: Option<&HookSpan>) -> Cost {
     let runs = |outcome: Outcome| {
         let of_it = counts.iter().filter(|count| count.outcome == outcome);
@@ -109,7 +105,7 @@ fn cost(counts: &[HookCount], span: Option<&HookSpan>) -> Cost {
     }
 }
 
-/// The distribution of times that are given in ascending order, each with how often it was taken.
+/// Computes the distribution of times given in ascending order, each with its number of runs.
 fn times(taken: impl Iterator<Item = (f64, u64)>) -> Option<Times> {
     let taken: Vec<(f64, u64)> = taken.collect();
     let all: u64 = taken.iter().map(|(_, runs)| runs).sum();
@@ -128,8 +124,8 @@ fn times(taken: impl Iterator<Item = (f64, u64)>) -> Option<Times> {
 const WARM_UP: usize = 2;
 const TIMED: usize = 20;
 
-/// Times our own hook, as this program answers it: an everyday call about the newest session, in a
-/// scratch folder that stands for everything it may write to, so that nothing is left of it.
+/// Times our own hook as `program` runs it: a common call about the newest session, with a
+/// temporary folder in place of everything it may write to.
 pub fn time_ours(
     world: &World,
     agent: &'static dyn Agent,
@@ -149,7 +145,7 @@ pub fn time_ours(
         }
     }
     drop(scratch);
-    // It stays if others are using it.
+    // Fails if another process uses the folder, as intended.
     let _ = fs::remove_dir(&folder);
     taken.sort_by(f64::total_cmp);
     Ok(times(taken.into_iter().map(|millis| (millis, 1))))
@@ -176,7 +172,8 @@ fn call(
         .args(["hook", "--agent", agent.id().as_str()])
         .env("PLIMSOLL_DATA_DIR", scratch)
         .env_remove("PLIMSOLL");
-    // A session that is past its line is given a checkpoint, in its project and in the agent's list.
+    // In a session past its threshold the hook seals a checkpoint; keep it out of the project and
+    // the agent's index.
     let variables = &agent.profile().variables;
     for variable in [variables.project, variables.config_folder].into_iter().flatten() {
         command.env(variable, scratch);

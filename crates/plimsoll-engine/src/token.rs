@@ -1,4 +1,5 @@
-//! What somebody must show who is not known to be the user: a word in a file of theirs.
+//! The server's access token: a secret in a file of the user, for clients that are not known to be
+//! the user.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,10 @@ const KIND: Kind = Kind {
     loss: "a new token is made, and whoever has the old one needs it",
 };
 
-/// How long others may keep us from making one.
+/// How long to wait for another process that makes the token.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The token, made if there is none.
+/// Reads the token, or makes one if there is none.
 pub fn read_or_make(paths: &Paths) -> Result<Vec<u8>, Unusable> {
     secret::read_or_make(&paths.token(), &KIND, Instant::now() + PATIENCE)
 }

@@ -1,8 +1,7 @@
-//! The work of a session, read on from where it was left.
+//! Extracts the work of a session, continuing where the last call stopped.
 //!
-//! What was folded so far lies in the data folder, with how far the transcript was read. It is only
-//! ever a short cut: without it, or with one that does not fit the file, the transcript is read from
-//! its start.
+//! The fold is cached in the data folder with the offset in the transcript. The cache is only a
+//! shortcut: if it is missing or does not match the file, the transcript is read from its start.
 
 mod chain;
 
@@ -25,38 +24,38 @@ use chain::Chain;
 /// A session's work, as far as its transcript was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Folded {
-    /// The work.
     pub work: Work,
     /// How far the transcript was read.
     pub offset: u64,
-    /// There was more, and no time to read it.
+    /// Whether the deadline passed before the end.
     pub partial: bool,
 }
 
-/// What is kept between two looks.
+/// The cache between two calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Kept {
-    /// Who made it: another release may fold differently, and another layout be misread.
+    /// Release and layout: another release may fold differently, and another layout would be
+    /// misread.
     made: Made,
     inode: u64,
     offset: u64,
-    /// A hash of the bytes that were looked at last.
+    /// Hash of the last bytes read.
     last: u64,
     chain: Chain,
     fold: WorkFold,
 }
 
-/// The release and the layout of what is kept.
+/// Release and layout of a cache.
 type Made = (String, u32);
 
-/// Raised with every change of what is kept, or of how it comes about.
+/// Increase with every change of the cache's content or meaning.
 const LAYOUT: u32 = 11;
 
 fn made() -> Made {
     (env!("CARGO_PKG_VERSION").to_owned(), LAYOUT)
 }
 
-/// Folds the transcript of a session to its end, or to `deadline`, and keeps the result for next time.
+/// Folds the transcript of a session to its end or until `deadline`, and updates the cache.
 pub fn fold(
     paths: &Paths,
     agent: &'static dyn Agent,
@@ -71,32 +70,32 @@ pub fn fold(
     let Reading { partial, bytes } = kept.read_on(agent, transcript, deadline)?;
     if !is_known || partial || bytes > LITTLE {
         kept.last = kept.last_bytes(transcript)?;
-        // Without it the next look takes longer, and comes to the same.
+        // If this fails, the next call is slower but has the same result.
         let _ = write(&path, &kept);
     }
     Ok(Folded { work: kept.fold.finish(), offset: kept.offset, partial })
 }
 
-/// So much is sooner read again than kept.
+/// Fewer bytes than this are read again faster than cached.
 const LITTLE: u64 = 16 << 10;
 
-/// What reading on came to.
+/// Result of [`Kept::read_on`].
 struct Reading {
-    /// The deadline came before the last whole line.
+    /// The deadline passed before the last complete line.
     partial: bool,
-    /// How many bytes were folded, some of them twice where the user went back.
+    /// Number of folded bytes; after a rewind some count twice.
     bytes: u64,
 }
 
-/// Folds a transcript from its start, and keeps nothing.
+/// Folds a transcript from its start, without the cache.
 pub fn scan(agent: &'static dyn Agent, transcript: &JsonLines) -> io::Result<Folded> {
     let mut kept = Kept::default();
     let Reading { partial, .. } = kept.read_on(agent, transcript, None)?;
     Ok(Folded { work: kept.fold.finish(), offset: kept.offset, partial })
 }
 
-/// Folds the branch that the user left last, of a transcript that was rewound to its start and has
-/// nothing on its active branch. A branch on which the model answered comes first. `None` if there is no
+/// Folds the branch that the user left last. For a transcript that was rewound to its start and has
+/// an empty active branch. Prefers a branch with a response of the model. `None` if there is no
 /// branch.
 pub fn scan_left_branch(
     agent: &'static dyn Agent,
@@ -113,7 +112,7 @@ pub fn scan_left_branch(
     Ok(unanswered)
 }
 
-/// Where the prompts begin with which the user went back.
+/// Returns the offsets of the prompts with which the user rewound.
 fn rewinds(agent: &'static dyn Agent, transcript: &JsonLines) -> io::Result<Vec<u64>> {
     let (mut chain, mut rewinds) = (Chain::default(), Vec::new());
     let mut lines = transcript.forward(0);
@@ -126,12 +125,12 @@ fn rewinds(agent: &'static dyn Agent, transcript: &JsonLines) -> io::Result<Vec<
     Ok(rewinds)
 }
 
-/// A fold that is read on again and again, and kept nowhere.
+/// A fold without a cache file, for repeated reading.
 #[derive(Debug, Default)]
 pub(crate) struct Folding(Kept);
 
 impl Folding {
-    /// Folds on to the transcript's end.
+    /// Folds to the transcript's end.
     pub(crate) fn read_on(
         &mut self,
         agent: &'static dyn Agent,
@@ -144,22 +143,22 @@ impl Folding {
 
 fn read(path: &Path) -> Option<Kept> {
     let bytes = paths::read_bytes(path, Links::Refused).ok()?;
-    // Behind its first field another layout may look like anything.
+    // Check the first field before parsing the rest, which another layout would misread.
     let (made_by, _) = postcard::take_from_bytes::<Made>(&bytes).ok()?;
     (made_by == made()).then(|| postcard::from_bytes(&bytes).ok())?
 }
 
 fn write(path: &Path, kept: &Kept) -> io::Result<()> {
-    /// Most are shorter, and room that is not used costs nothing.
+    /// Enough for most caches.
     const USUAL: usize = 128 << 10;
     let bytes = postcard::to_extend(kept, Vec::with_capacity(USUAL)).map_err(io::Error::other)?;
-    // There may be thousands of sessions beside it: what is left is swept up when this one ends.
+    // Does not sweep the folder, which may contain thousands of files: the end of the session does.
     paths::put(path, &bytes)
 }
 
 impl Kept {
-    /// Whether it is of this file, which only ever grows: one that was written anew has other bytes
-    /// where the reading stopped.
+    /// Reports whether the cache belongs to this file. Transcripts only grow: a rewritten one has
+    /// other bytes at the offset.
     fn fits(&self, transcript: &JsonLines) -> bool {
         self.inode == transcript.inode()
             && self.chain.end <= transcript.len()
@@ -172,7 +171,7 @@ impl Kept {
         Ok(bytes::fnv1a(&transcript.bytes(end.saturating_sub(FEW)..end)?))
     }
 
-    /// Reads on to the last whole line, or to the deadline.
+    /// Reads to the last complete line or until the deadline.
     fn read_on(
         &mut self,
         agent: &'static dyn Agent,
@@ -225,8 +224,8 @@ impl Kept {
         Ok(Stop::End)
     }
 
-    /// The place of the last compaction but one of those that are still to be read, as far as is known;
-    /// 0 where there is none, or where a search costs more than it saves.
+    /// Returns the place of the last compaction but one in the unread part; 0 if there is none, or
+    /// if the search would cost more than it saves.
     fn last_but_one_compaction(
         &self,
         agent: &'static dyn Agent,
@@ -251,8 +250,8 @@ impl Kept {
         Ok(0)
     }
 
-    /// Begins the fold again, without what the user went back behind: no fold can be undone. That is
-    /// dear, so the rest of the file is looked through first for where they went back, too.
+    /// Starts the fold again without the rewound part, because a fold cannot be undone. That is
+    /// expensive, so the rest of the file is searched for further rewinds first.
     fn begin_again(
         &mut self,
         agent: &'static dyn Agent,
@@ -274,14 +273,14 @@ impl Kept {
     }
 }
 
-/// So many bytes are folded in no time.
+/// Number of bytes to fold between two looks at the clock.
 const A_WHILE: u64 = 64 << 10;
 
-/// Why the fold stopped.
+/// Reason why the fold stopped.
 enum Stop {
     End,
     Deadline,
-    /// The user went back: what was folded since is no part of the work.
+    /// The user rewound: part of what was folded does not count any more.
     Rewound,
 }
 
@@ -289,7 +288,8 @@ fn is_over(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// The next line, and where it stands with its end. Half a line is next time's line.
+/// Returns the next complete line and its range in the file. An incomplete line is left for the
+/// next call.
 fn next_whole<'l>(
     lines: &'l mut Forward<'_>,
     transcript: &JsonLines,

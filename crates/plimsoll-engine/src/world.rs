@@ -1,4 +1,4 @@
-//! What surrounds a call: the environment, where our files are, and the time.
+//! The environment of a call: variables, the paths of our files, and the time.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,18 +13,17 @@ use crate::paths::Paths;
 
 /// The environment of one call.
 pub struct World {
-    /// Where our files are.
     pub paths: Paths,
     env: Env,
 }
 
-/// The variables of an environment, by name.
+/// Looks up an environment variable by name.
 pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl World {
-    /// The world of this process; nothing if there is no home.
+    /// Returns the environment of this process; `None` if there is no home folder.
     pub fn of_process() -> Option<Self> {
-        // The C library goes through all of it for every name it is asked for.
+        // Copied once, because `getenv` searches the whole list for every name.
         let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         Self::new(Box::new(move |name| {
             let (_, value) = variables.iter().find(|(known, _)| known == name)?;
@@ -32,65 +31,65 @@ impl World {
         }))
     }
 
-    /// A world with another environment.
+    /// Creates an environment with other variables.
     pub fn new(env: Env) -> Option<Self> {
         Some(Self { paths: Paths::resolve(&*env)?, env })
     }
 
-    /// A variable of the environment.
+    /// Returns an environment variable.
     pub fn env(&self, name: &str) -> Option<String> {
         (self.env)(name)
     }
 
-    /// Returns a variable that an agent may have; `None` if it has no such variable, or it is not set.
+    /// Returns a variable that an agent may define; `None` if it defines none or it is not set.
     pub fn agent_env(&self, name: Option<&str>) -> Option<String> {
         self.env(name?)
     }
 
-    /// What the system calls the user.
+    /// Returns the user's login name.
     pub fn login(&self) -> String {
         let name = ["USER", "LOGNAME"].into_iter().find_map(|name| self.env(name));
         name.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
     }
 
-    /// The environment as a function.
+    /// Returns the variables as a function.
     pub fn variables(&self) -> &dyn Fn(&str) -> Option<String> {
         &*self.env
     }
 
-    /// Where `agent`'s agent keeps its files.
+    /// Returns the folder of `agent`'s files, if a variable sets it.
     pub fn agent_folder(&self, agent: &'static dyn Agent) -> Option<PathBuf> {
         self.agent_env(agent.profile().variables.config_folder).map(PathBuf::from)
     }
 
-    /// Runs `with` on where `agent`'s agent keeps its files.
+    /// Calls `with` with the location of `agent`'s files.
     pub fn with_home<T>(&self, agent: &'static dyn Agent, with: impl FnOnce(&Home<'_>) -> T) -> T {
         let config = self.agent_folder(agent);
         with(&Home { user: &self.paths.home, config: config.as_deref() })
     }
 
-    /// What the environment overrides. A value that makes no sense counts as absent.
+    /// Returns the settings that variables override. Invalid values are ignored.
     pub fn overrides(&self) -> Overrides {
         overrides(&*self.env)
     }
 
-    /// Whether the user has switched everything off.
+    /// Reports whether the user has switched plimsoll off.
     pub fn is_off(&self) -> bool {
         is_off(&*self.env)
     }
 }
 
-/// Whether an environment switches everything off.
+/// Reports whether a variable switches plimsoll off.
 pub(crate) fn is_off(env: &dyn Fn(&str) -> Option<String>) -> bool {
     parsed(env, &variables::ALL, switch) == Some(false)
 }
 
-/// Whether a value of the variable that switches everything off does so.
+/// Reports whether this value of `PLIMSOLL` switches plimsoll off.
 pub(crate) fn switches_off(value: &str) -> bool {
     switch(value.trim()) == Some(false)
 }
 
-/// What an environment overrides.
+/// Returns the settings that variables override.
 pub(crate) fn overrides(env: &dyn Fn(&str) -> Option<String>) -> Overrides {
     let tokens = |value: &str| value.parse().ok().filter(|tokens: &Tokens| *tokens > 0);
     let percent = |value: &str| value.parse().ok().and_then(Percent::new);
@@ -103,7 +102,7 @@ pub(crate) fn overrides(env: &dyn Fn(&str) -> Option<String>) -> Overrides {
     }
 }
 
-/// What the first name of a variable that makes sense says.
+/// Returns the first valid value among the names of a variable.
 fn parsed<T>(
     env: &dyn Fn(&str) -> Option<String>,
     variable: &Variable,
@@ -112,22 +111,22 @@ fn parsed<T>(
     variable.names.iter().find_map(|name| parse(env(name)?.trim()))
 }
 
-/// Milliseconds since the epoch.
+/// Returns the current time in milliseconds since the epoch.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// The variable that tells us a window's size.
+/// Variable for the window's size.
 pub const WINDOW_VARIABLE: &str = variables::WINDOW.names[0];
 
-/// The variable that sets the ceiling in percent.
+/// Variable for the ceiling in percent.
 pub const CEILING_VARIABLE: &str = variables::CEILING_PERCENT.names[0];
 
-/// The variable that sets the ceiling in tokens.
+/// Variable for the ceiling in tokens.
 pub const CEILING_TOKENS_VARIABLE: &str = variables::CEILING_TOKENS.names[0];
 
-/// The variable that makes the guard strict.
+/// Variable for strict mode.
 pub const STRICT_VARIABLE: &str = variables::STRICT.names[0];
 
 fn switch(value: &str) -> Option<bool> {

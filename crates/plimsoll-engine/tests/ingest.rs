@@ -1,4 +1,4 @@
-//! What is on disk gets into the store once, however it is read.
+//! Ingestion stores everything once, in whatever steps it is read.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::cell::Cell;
@@ -46,7 +46,7 @@ impl Home {
         self.ingester().session(DEFAULT, &self.transcript()).unwrap();
     }
 
-    /// All that the store has of the session, without the rows' own ids.
+    /// Returns everything that the store has of the session, without row ids.
     fn stored(&self) -> (Vec<Reading>, Vec<Option<u64>>) {
         let session = SessionId::new(SESSION).unwrap();
         let store = self.ingester().store;

@@ -1,4 +1,4 @@
-//! Between a plan and its execution.
+//! Changes between a plan and its execution.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -29,7 +29,7 @@ fn removal(world: &World) -> Plan {
     install::plan_removal(world, DEFAULT, Scope::User, Path::new("/nowhere")).unwrap()
 }
 
-/// What is in the folder of the settings.
+/// Lists the folder of the settings.
 fn names(settings: &Path) -> Vec<String> {
     let entries = settings.parent().unwrap().read_dir().unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -76,7 +76,7 @@ fn what_was_cut_off_after_the_record_was_written_is_done_by_the_next_call() {
     let world = world(home.path());
     let settings = install::files(&world, DEFAULT, Scope::User, Path::new("/nowhere")).settings;
     install::carry_out(&world, &plan(&world)).unwrap();
-    // As if it had never come to the file.
+    // As if the call was killed before it wrote the file.
     fs::remove_dir_all(settings.parent().unwrap()).unwrap();
     install::carry_out(&world, &plan(&world)).unwrap();
     assert!(settings.exists());

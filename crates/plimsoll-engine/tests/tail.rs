@@ -1,4 +1,4 @@
-//! A tail reading equals the reading of a full scan, wherever a transcript ends.
+//! A reading from the tail equals the reading of a full scan, wherever a transcript ends.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,8 @@ fn generated_transcripts_read_the_same_from_either_end() {
     for seed in 1..=4 {
         for layout in [Layout::Separate, Layout::Inline] {
             for ending in [Ending::Complete, Ending::Trap(60)] {
-                // A wanted reading ends in a compaction by hand, none in those of the client.
+                // With a wanted reading, the transcript ends in a manual compaction; without one,
+                // in automatic ones.
                 for prompt_tokens in [None, Some(30_000)] {
                     let options = GeneratorOptions {
                         size: 300_000,
@@ -52,12 +53,12 @@ fn a_generated_transcript_with_many_compactions_reads_the_same_from_either_end()
     let compactions = memmem(&cuts.bytes, b"\"compact_boundary\"");
     assert!(!compactions.is_empty(), "{} compactions", compactions.len());
     for at in compactions {
-        // The lines around each compaction are where the two ways could part.
+        // The two readings could differ around compactions.
         cuts.check_near(at, 12);
     }
 }
 
-/// The transcripts captured from the client, and whose window each of them is.
+/// Lists the transcripts captured from the client, with their scope.
 fn fixtures() -> Vec<(PathBuf, Scope)> {
     let mut found = Vec::new();
     for entry in entries(Path::new(FIXTURES)) {
@@ -80,7 +81,7 @@ fn memmem(bytes: &[u8], needle: &[u8]) -> Vec<usize> {
     (0..bytes.len()).filter(|at| bytes[*at..].starts_with(needle)).collect()
 }
 
-/// A transcript that is made shorter and shorter.
+/// A transcript that is cut shorter and shorter.
 struct Cuts {
     name: String,
     scope: Scope,
@@ -106,15 +107,15 @@ impl Cuts {
         Self::new(format!("{options:?}"), Scope::Main, bytes)
     }
 
-    /// Cuts behind every line, with its newline and without.
+    /// Cuts after every line, with and without its newline.
     fn check_lines(&self) {
         let mut cuts: Vec<usize> = self.line_ends().flat_map(|end| [end, end - 1]).collect();
         cuts.push(self.bytes.len());
         self.check_cuts(cuts);
     }
 
-    /// Cuts behind every byte. What a scan reads follows from the whole lines before a cut, so it is
-    /// scanned once for each of them, and once where a line lacks nothing but its newline.
+    /// Cuts after every byte. A scan depends only on the complete lines before the cut, so there is
+    /// one scan for each of them, and one where only the newline is missing.
     fn check_bytes(&self) {
         let path = self.folder.path().join("cut.jsonl");
         let file = File::options().write(true).open(&path).expect("our own file");
@@ -134,7 +135,7 @@ impl Cuts {
         }
     }
 
-    /// Cuts behind each of the `lines` on both sides of the byte `at`.
+    /// Cuts after each of the `lines` on both sides of the byte `at`.
     fn check_near(&self, at: usize, lines: usize) {
         let ends: Vec<usize> = self.line_ends().collect();
         let here = ends.partition_point(|end| *end <= at);
@@ -147,7 +148,7 @@ impl Cuts {
         let path = self.folder.path().join("cut.jsonl");
         let file = File::options().write(true).open(&path).expect("our own file");
         std::fs::write(&path, &self.bytes).expect("our own file");
-        // From the longest to the shortest the file has only to be cut.
+        // From longest to shortest, the file only needs truncating.
         for cut in cuts.into_iter().rev() {
             file.set_len(cut as u64).expect("our own file");
             let cut = format!("{} cut at {cut} of {}", self.name, self.bytes.len());
@@ -155,7 +156,7 @@ impl Cuts {
         }
     }
 
-    /// Behind each newline.
+    /// Returns the offset after each newline.
     fn line_ends(&self) -> impl Iterator<Item = usize> {
         let newlines = self.bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         newlines.map(|(at, _)| at + 1)
@@ -167,8 +168,8 @@ fn scan(path: &Path, scope: Scope) -> Option<Reading> {
     reading::scan(&ClaudeCode, &file, scope).expect("it can be read").reading()
 }
 
-/// Checks that the reading from the end is that of a scan from the start, and not above the bound
-/// that a look back alone gives: a hook that decides by the bound must not miss anything.
+/// Checks that the reading from the tail equals that of a full scan and is not above the bound that
+/// looking back gives: a hook that decides by the bound must not miss anything.
 #[track_caller]
 fn check(path: &Path, scope: Scope, expected: &Option<Reading>, cut: &str) {
     let file = JsonLines::open(path).expect("it can be opened").expect("it is there");

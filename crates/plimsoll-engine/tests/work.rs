@@ -1,5 +1,5 @@
-//! The fold of a session's work: any split gives what one pass gives, and nothing of a branch that the
-//! user went back behind.
+//! The fold of a session's work: any split gives the same result as one pass, without branches that
+//! the user rewound.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -41,7 +41,7 @@ impl Machine {
         self.folder.path().join("session.jsonl")
     }
 
-    /// What is known of the work when the transcript has grown to these bytes.
+    /// Returns the work after the transcript has grown to these bytes.
     fn grown(&self, bytes: &[u8]) -> Folded {
         use std::io::Write;
         let known = fs::metadata(self.transcript()).map_or(0, |it| it.len() as usize);
@@ -73,7 +73,7 @@ fn any_split_gives_what_one_pass_gives() {
     }
 }
 
-/// All texts of a record, in one line.
+/// Joins all texts of a record in one line.
 fn words(record: &serde_json::Value) -> String {
     match record {
         serde_json::Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -83,7 +83,7 @@ fn words(record: &serde_json::Value) -> String {
     }
 }
 
-/// The longest word of an item that is not ours.
+/// Returns the longest word of an item that is not part of our own wording.
 fn longest_word(item: &str) -> &str {
     let ours = ["asked for: ", "last said: ", "said before: ", " said: ", "also: ", "branch "];
     let said = ours.iter().find_map(|words| item.split_once(words)).map_or(item, |(_, said)| said);
@@ -156,7 +156,7 @@ fn what_was_kept_in_another_layout_is_not_read() {
     assert_ne!(fs::read(&kept).unwrap(), bytes, "it is written anew");
 }
 
-/// A record of the main conversation.
+/// Creates a record of the main conversation.
 fn record(kind: &str, branch: &str, content: serde_json::Value, more: serde_json::Value) -> String {
     let mut record = serde_json::json!({"type": kind, "isSidechain": false, "cwd": "/p",
         "gitBranch": branch, "message": {"role": kind, "content": content}});
@@ -264,7 +264,7 @@ fn what_the_user_went_back_behind_is_not_part_of_the_work() {
     assert_eq!(after, whole(&machine.transcript()));
 }
 
-/// A prompt, or an answer to one, with the numbers of itself and of what it follows; 0 is nothing.
+/// Creates a prompt or a response with its own number and its parent's; 0 is none.
 fn link(kind: &str, id: u32, parent: u32, content: &str) -> String {
     use serde_json::{Value, json};
     let number = |id: u32| match id {
@@ -278,7 +278,7 @@ fn link(kind: &str, id: u32, parent: u32, content: &str) -> String {
     record(kind, "main", content, json!({"uuid": number(id), "parentUuid": number(parent)}))
 }
 
-/// The work of a transcript, the same however it grew.
+/// Returns the work of a transcript, and checks that it does not depend on how the file grew.
 fn however_it_grew(lines: &[String]) -> String {
     let text = lines.concat();
     let machine = Machine::new();
@@ -401,8 +401,7 @@ fn every_captured_session_makes_a_body_with_all_sections_and_a_bounded_restore()
     }
 }
 
-/// What happens in a window: a prompt, tests that fail, many files that are looked at, one that is
-/// edited.
+/// Creates the records of one window: a prompt, failing tests, many files read, one edited.
 fn window(number: usize) -> String {
     use serde_json::json;
     let name = |what: &str, nth: usize| format!("{what}_w{number}_{nth}");
@@ -430,7 +429,8 @@ fn compaction() -> String {
     "{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"isSidechain\":false}\n".to_owned()
 }
 
-/// The same whether it is read at once, which need not look at all of it, or as it grows.
+/// Returns the work, and checks that it is the same whether the text is read at once, which may
+/// skip parts, or as it grows.
 #[track_caller]
 fn known(text: &str) -> Folded {
     let (at_once, growing) = (Machine::new(), Machine::new());
@@ -467,7 +467,7 @@ fn what_tools_merely_showed_is_forgotten_by_the_second_compaction() {
 fn what_is_not_compacted_any_more_is_looked_at_again() {
     use serde_json::json;
     let windows: Vec<String> = (0..4).map(window).collect();
-    // The user goes back to where the second window began.
+    // The user rewinds to the start of the second window.
     let again = json!({"uuid": "again", "parentUuid": "turn 1"});
     let text =
         windows.join(&compaction()) + &record("user", "main", json!("Something else."), again);

@@ -64,7 +64,7 @@ pub(crate) fn answer_and_check(world: &World, agent: &'static dyn Agent, payload
     let Ok(Some(event)) = decode(agent, &payload) else { return };
     let answer = hook::answer(world, agent, None, payload).unwrap();
     check_output(&event.kind, &answer.output);
-    answer.delivered().unwrap();
+    answer.delivered(world).unwrap();
 }
 
 /// Checks that the output is empty, one line of JSON that the client knows, text for its

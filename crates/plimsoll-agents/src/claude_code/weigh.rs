@@ -20,7 +20,7 @@ pub(super) const UNSEEN: [&str; 7] = [
 /// Members of an attachment that are bookkeeping, not text.
 const BOOKKEEPING: [&[u8]; 5] = [b"type", b"toolUseID", b"hookName", b"hookEvent", b"filename"];
 
-/// Length of a signature in tenths of the thinking that it stands for.
+/// Characters of a signature per character of thinking, in tenths.
 const SIGNATURE_TENTHS: u64 = 26;
 
 /// The kind of text, which decides its rate.

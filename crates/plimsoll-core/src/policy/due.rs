@@ -1,6 +1,6 @@
 //! When a checkpoint is due, and how much is given back.
 
-use super::{Call, Decision, Outlook};
+use super::{Call, Outlook};
 use crate::Tokens;
 use crate::checkpoint::Occasion;
 use crate::entry::Place;
@@ -192,19 +192,12 @@ pub fn is_worth_sealing(state: &SessionState, steps: u32, turns: u32) -> bool {
     steps > 0 || turns > SHORT_TALK || state.sealed.is_some()
 }
 
-/// The state of a window whose contents were replaced.
-pub fn replaced(state: &SessionState) -> Decision {
-    let next = state.emptied();
-    let remember = (next != *state).then_some(next);
-    Decision { remember, ..Decision::default() }
-}
-
-/// The state of a window that was compacted after so many tool calls and answers of the model, with
-/// how many of `budget` tokens may be given back.
+/// Returns the restore after a compaction that comes after so many tool calls and responses, with at most
+/// `budget` tokens.
 ///
-/// A client gives up on a session whose window is full again right after each of several compactions:
-/// what we give back must not be what fills it.
-pub fn compacted(state: &SessionState, steps: u32, turns: u32, budget: usize) -> SessionState {
+/// A client gives up on a session whose window is full again right after each of several compactions: the
+/// restore must not be what fills it.
+pub fn restore_after(state: &SessionState, steps: u32, turns: u32, budget: usize) -> Restored {
     const SOON: u32 = 3;
     const BRIEF: usize = 500;
     let again = state.restored.filter(|last| turns.saturating_sub(last.turns) <= SOON);
@@ -214,5 +207,5 @@ pub fn compacted(state: &SessionState, steps: u32, turns: u32, budget: usize) ->
         2 => budget.min(BRIEF),
         _ => 0,
     };
-    SessionState { restored: Some(Restored { steps, turns, times, budget }), ..state.emptied() }
+    Restored { steps, turns, times, budget }
 }

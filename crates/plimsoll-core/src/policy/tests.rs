@@ -1,8 +1,10 @@
+mod decision;
 mod due;
 mod guard;
 
 use super::*;
-use crate::event::Reply;
+use crate::event::{Accepts, Reply};
+use crate::session::{Restored, label};
 use crate::settings::{ClientSetting, Percent};
 use crate::trigger::TriggerSource;
 
@@ -58,7 +60,8 @@ fn warnings(uses: &[Tokens]) -> Vec<Option<String>> {
     let mut state = SessionState::default();
     let spoken = |used: &Tokens| {
         let event = call(&EventKind::ToolFinished);
-        let decision = decide(&outlook(&settings), &event, Some(&reading(*used)), &|| 0, &state);
+        let decision =
+            decide_window(&outlook(&settings), &event, Some(&reading(*used)), &|| 0, &state);
         state = decision.remember.unwrap_or_else(|| state.clone());
         decision.speech.and_then(|speech| speech.reply(&words("/compact")).to_user)
     };
@@ -92,9 +95,28 @@ fn buckets_begin_anew_when_the_reading_falls() {
 
 #[test]
 fn a_replaced_window_begins_anew() {
+    let settings = Settings::default();
+    let replaced = |state: &SessionState| {
+        decide(&Situation {
+            event: &EventKind::Compacted,
+            subagent: Some("Explore"),
+            accepts: Accepts::default(),
+            settings: &settings,
+            state,
+            last_label: Some(label::QUIET),
+            window: None,
+            mail: Mail { is_empty: true, request: None },
+            compaction: None,
+            is_run: false,
+            is_headless: false,
+            last_session: None,
+            now: 0,
+        })
+        .next
+    };
     let state = SessionState { warned: Some(17), ..SessionState::default() };
-    assert_eq!(replaced(&state).remember, Some(SessionState::default()));
-    assert_eq!(replaced(&SessionState::default()).remember, None);
+    assert_eq!(replaced(&state), Some(SessionState::default()));
+    assert_eq!(replaced(&SessionState::default()), None);
 }
 
 #[test]
@@ -108,7 +130,8 @@ fn saving_is_suggested_once_where_there_is_a_command_for_it() {
                 return None;
             }
             let event = EventKind::ToolFinished;
-            let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
+            let decision =
+                decide_window(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
             state = decision.remember.unwrap_or_else(|| state.clone());
             decision.speech.and_then(|speech| speech.reply(&words("/ss")).to_user)
         };
@@ -132,8 +155,9 @@ fn silence_ends_when_the_user_ends_it() {
     let quiet = Settings { quiet: true, ..Settings::default() };
     let event = EventKind::Prompted;
     let state = SessionState::default();
-    let silent = decide(&outlook(&quiet), &call(&event), Some(&reading(164_000)), &|| 0, &state);
-    assert_eq!(silent, Decision::default());
+    let silent =
+        decide_window(&outlook(&quiet), &call(&event), Some(&reading(164_000)), &|| 0, &state);
+    assert_eq!(silent, WindowDecision::default());
     let loud = Settings::default();
     assert!(!nothing_due(&outlook(&loud), &call(&event), &state, 164_000, 0));
 }
@@ -146,8 +170,13 @@ fn a_quiet_or_disabled_plimsoll_says_nothing() {
     ] {
         let event = EventKind::Prompted;
         let state = SessionState::default();
-        let decision =
-            decide(&outlook(&settings), &call(&event), Some(&reading(190_000)), &|| 0, &state);
+        let decision = decide_window(
+            &outlook(&settings),
+            &call(&event),
+            Some(&reading(190_000)),
+            &|| 0,
+            &state,
+        );
         assert_eq!(decision.speech, None);
     }
 }
@@ -158,8 +187,13 @@ fn the_model_gets_a_verdict_and_the_user_a_choice() {
     let trigger = at(167_000);
     let outlook = Outlook { trigger, ..outlook(&settings) };
     let state = SessionState::default();
-    let decision =
-        decide(&outlook, &call(&EventKind::Prompted), Some(&reading(161_000)), &|| 0, &state);
+    let decision = decide_window(
+        &outlook,
+        &call(&EventKind::Prompted),
+        Some(&reading(161_000)),
+        &|| 0,
+        &state,
+    );
     let reply = decision.speech.map(|speech| speech.reply(&words("/compact"))).unwrap();
     assert_eq!(
         reply.to_model.unwrap(),
@@ -211,7 +245,8 @@ fn with_a_trigger_the_line_is_looked_at_halfway() {
     for used in (40_000..152_000).step_by(500) {
         if !nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, used, 0) {
             let event = EventKind::ToolFinished;
-            let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 500, &state);
+            let decision =
+                decide_window(&outlook, &call(&event), Some(&reading(used)), &|| 500, &state);
             assert_eq!(decision.speech, None);
             looks += usize::from(decision.remember.is_some());
             state = decision.remember.unwrap_or(state);
@@ -227,7 +262,7 @@ fn a_change_of_settings_is_noticed_at_once() {
     let event = EventKind::ToolFinished;
     let state = SessionState::default();
     let decision =
-        decide(&outlook(&settings), &call(&event), Some(&reading(100_000)), &|| 0, &state);
+        decide_window(&outlook(&settings), &call(&event), Some(&reading(100_000)), &|| 0, &state);
     let state = decision.remember.unwrap();
     let mut lower = settings.clone();
     lower.lines.warn = Percent::whole(45);
@@ -243,8 +278,9 @@ fn an_inferred_window_is_remembered() {
     let state = SessionState::default();
     assert!(!nothing_due(&outlook, &call(&EventKind::ToolFinished), &state, 250_000, 0));
     let event = EventKind::ToolFinished;
-    let next =
-        decide(&outlook, &call(&event), Some(&reading(250_000)), &|| 0, &state).remember.unwrap();
+    let next = decide_window(&outlook, &call(&event), Some(&reading(250_000)), &|| 0, &state)
+        .remember
+        .unwrap();
     assert_eq!(next.proven(Some("claude-opus-4-5")), Some(window));
     assert_eq!(next.proven(Some("claude-haiku-4-5")), None);
     assert!(nothing_due(&outlook, &call(&EventKind::ToolFinished), &next, 250_000, 0));
@@ -256,8 +292,9 @@ fn compactions_one_right_after_the_other_are_given_less_and_less() {
         let mut state = SessionState::default();
         let given = turns.iter().map(|turns| {
             // Several tools may run in one turn.
-            state = compacted(&state, 4 * turns, *turns, 2_000);
-            state.restored.unwrap().budget
+            let restored = restore_after(&state, 4 * turns, *turns, 2_000);
+            state.restored = Some(restored);
+            restored.budget
         });
         given.collect::<Vec<usize>>()
     };
@@ -273,7 +310,7 @@ fn saves(outlook: &Outlook<'_>, uses: &[Tokens]) -> Vec<(bool, Option<&'static s
         if nothing_due(outlook, &call(&event), &state, *used, 0) {
             return (false, None);
         }
-        let decision = decide(outlook, &call(&event), Some(&reading(*used)), &|| 0, &state);
+        let decision = decide_window(outlook, &call(&event), Some(&reading(*used)), &|| 0, &state);
         state = decision.remember.unwrap_or_else(|| state.clone());
         (decision.saves, decision.speech.map(|speech| speech.label()))
     };
@@ -303,7 +340,7 @@ fn once_saved_every_later_warning_of_the_window_says_so() {
     let (outlook, event) = (outlook(&settings), EventKind::ToolFinished);
     let mut state = SessionState::default();
     let mut said = |used: Tokens| {
-        let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
+        let decision = decide_window(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
         state = decision.remember.unwrap_or_else(|| state.clone());
         let speech = decision.speech.unwrap();
         let saved = speech.names_save().then_some("/rs development");
@@ -332,7 +369,7 @@ fn where_the_client_is_set_to_compact_early_the_tokens_until_then_come_first() {
     let state = SessionState::default();
     let reply = |used: Tokens, sealed: Option<&SealedAt>| {
         let prompted = call(&EventKind::Prompted);
-        let decision = decide(&outlook, &prompted, Some(&reading(used)), &|| 15_333, &state);
+        let decision = decide_window(&outlook, &prompted, Some(&reading(used)), &|| 15_333, &state);
         decision.speech.map(|speech| speech.reply(&Words { sealed, ..words("/checkpoint") }))
     };
     let fact = "CONTEXT: about 46,000 tokens until the conversation is compacted (12% of the window used).";
@@ -357,7 +394,7 @@ fn a_pretended_window_changes_percentages_and_announces_no_compaction() {
     let mut state = SessionState::default();
     let mut said = |used: Tokens| {
         let finished = call(&EventKind::ToolFinished);
-        let decision = decide(&outlook, &finished, Some(&reading(used)), &|| 3_000, &state);
+        let decision = decide_window(&outlook, &finished, Some(&reading(used)), &|| 3_000, &state);
         state = decision.remember.unwrap_or_else(|| state.clone());
         decision.speech.map(|speech| speech.reply(&words("/compact")))
     };
@@ -378,7 +415,7 @@ fn where_the_client_never_compacts_a_checkpoint_is_no_reason_to_do_nothing() {
     let settings = Settings::default();
     let outlook = Outlook { trigger: Trigger::SwitchedOff, ..outlook(&settings) };
     let (prompted, state) = (call(&EventKind::Prompted), SessionState::default());
-    let decision = decide(&outlook, &prompted, Some(&reading(164_000)), &|| 0, &state);
+    let decision = decide_window(&outlook, &prompted, Some(&reading(164_000)), &|| 0, &state);
     let reply =
         decision.speech.unwrap().reply(&Words { sealed: Some(&sealed()), ..words("/compact") });
     assert_eq!(
@@ -424,12 +461,12 @@ fn quiet_saves_without_a_word_and_the_switch_saves_nothing() {
 }
 
 /// A decision in a session that is conducted.
-fn decided_for_a_conductor(kind: &EventKind, used: Tokens, state: &SessionState) -> Decision {
+fn decided_for_a_conductor(kind: &EventKind, used: Tokens, state: &SessionState) -> WindowDecision {
     let settings = Settings::default();
     let (outlook, call) = (outlook(&settings), call(kind));
-    let decision = decide(&outlook, &call, Some(&reading(used)), &|| 0, state);
+    let decision = decide_window(&outlook, &call, Some(&reading(used)), &|| 0, state);
     match is_over_restart(&outlook, &call, used, &|| 0) {
-        true => conducted(&outlook, &call, used, decision, state),
+        true => in_run(&outlook, &call, used, decision, state),
         false => decision,
     }
 }

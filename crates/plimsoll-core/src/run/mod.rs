@@ -1,7 +1,7 @@
 //! Runs: work that continues over as many sessions as it needs.
 //!
 //! A run is recorded in a journal, an append-only file in which each line is a [`Line`]. [`Run`] is
-//! the state that results from folding the journal. It tells the runner which work is left, whether
+//! the state that results from folding the journal. It shows the runner which work is left, whether
 //! a limit is reached ([`Limits`]), and whether the run makes progress ([`Breaker`]).
 //! `plimsoll-runner` starts the agents, `plimsoll-engine` writes the file.
 

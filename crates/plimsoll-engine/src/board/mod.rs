@@ -143,17 +143,6 @@ pub(crate) fn is_asked(paths: &Paths, session: &SessionId) -> io::Result<bool> {
     Ok(messages.any(|message| message.checkpoint_reason().is_some() && !message.has_expired(now)))
 }
 
-/// Number of handled messages that a session's state remembers.
-const REMEMBERED: usize = 16;
-
-/// Returns the state with these messages recorded as handled.
-#[must_use]
-pub(crate) fn handled(mut state: SessionState, ids: &[MessageId]) -> SessionState {
-    state.handled.extend(ids.iter().map(MessageId::to_string));
-    state.handled.drain(..state.handled.len().saturating_sub(REMEMBERED));
-    state
-}
-
 /// Reports whether the session has handled a message.
 pub(crate) fn is_handled(state: &SessionState, id: &MessageId) -> bool {
     state.handled.iter().any(|handled| handled == id.as_str())
@@ -169,7 +158,10 @@ pub fn acknowledge(paths: &Paths, session: &SessionId, ids: &[MessageId]) -> any
     let is_over = last.as_ref().is_some_and(|line| line.what == spool::ENDED);
     let what = if is_over { spool::ENDED } else { "acknowledged" };
     let state = last.map(|line| line.state).unwrap_or_default();
-    let line = SpoolLine::unmeasured(what, handled(state, ids));
+    let line = SpoolLine::unmeasured(
+        what,
+        state.with_handled(ids.iter().map(MessageId::to_string).collect()),
+    );
     locked.append(&line).context("could not write the spool")?;
     remove(paths, session, ids).context("could not remove the message")
 }

@@ -136,7 +136,7 @@ fn the_newest_that_were_handled_are_remembered() {
         (0..40).map(|nth| MessageId::new(&format!("m{nth}")).unwrap()).collect();
     let state = ids
         .iter()
-        .fold(SessionState::default(), |state, id| handled(state, std::slice::from_ref(id)));
+        .fold(SessionState::default(), |state, id| state.with_handled(vec![id.to_string()]));
     assert!(!is_handled(&state, &ids[23]) && ids[24..].iter().all(|id| is_handled(&state, id)));
 }
 

@@ -1,123 +1,110 @@
-//! The beginning of a session, and its going on after a pause.
+//! What a session that begins hears of earlier work.
 
-use plimsoll_core::event::{EventKind, Reply};
+use std::path::Path;
+
+use plimsoll_core::event::Reply;
 use plimsoll_core::policy::{self, Beginning, LastSession};
-use plimsoll_core::session::SessionState;
-use plimsoll_core::settings::RestoreMode;
 use plimsoll_core::text::duration;
-use plimsoll_extract::work::OFFER_HEADING;
+use plimsoll_extract::work::{CONTINUES_WORK, FOLLOWS_WORK, OFFER_HEADING};
 
-use super::compaction::for_model;
-use super::{Answer, Hook};
+use super::Hook;
+use super::observe::Observed;
 use crate::checkpoint::Place;
 use crate::install::has_command;
 use crate::last_session;
 use crate::paths;
-use crate::receipt::Claim;
-use crate::restore;
+use crate::receipt::{self, Claim};
 use crate::resume::{self, Resumable};
-use crate::settings::{self, InForce};
-use crate::spool;
-use crate::world::now;
+use crate::run_variables as variables;
+use crate::settings::InForce;
 
 /// The command that loads the last checkpoint.
 const RESUME: &str = "resume-work";
 
-/// What a session that begins is told of earlier work.
+/// What a session that begins is given.
 #[derive(Default)]
-struct Start {
-    reply: Reply,
+pub(super) struct Start {
+    pub(super) reply: Reply,
     /// The checkpoint that it is given.
-    given: Option<String>,
-    claim: Option<Claim>,
+    pub(super) given: Option<String>,
+    pub(super) claim: Option<Claim>,
 }
 
 impl Hook<'_> {
-    /// A session begins: it is given the work that the session before left unfinished, or the user is
-    /// shown how to get it.
-    pub(super) fn begun(&self) -> anyhow::Result<Answer> {
-        if self.is_conducted() {
-            return self.begun_leg();
-        }
-        let project = self.project();
-        let in_force = settings::load(self.world, self.agent, &project);
-        let place = Place::of(self.world, self.agent, project);
-        let known = spool::state(&self.spool()).unwrap_or_default().given;
-        let start = match self.event.kind {
-            // Nothing is printed, so nothing may count as given.
-            _ if known.is_some() || in_force.settings.is_silent() => Start::default(),
-            EventKind::Cleared => self.after_clearing(&in_force, &place),
-            _ => self.at_startup(&in_force, &place),
-        };
-        let what = if start.given.is_some() { "given" } else { spool::STARTED };
-        let (is_cleared, headless) = (self.event.kind == EventKind::Cleared, self.is_headless());
-        let remember = self.remember(what, |state| {
-            let state = if is_cleared { state.emptied() } else { state };
-            let given = start.given.or(state.given);
-            SessionState { since: Some(now()), given, headless, ..state }
-        })?;
-        Ok(Answer { claim: start.claim, ..self.answer(&in_force, start.reply, remember) })
-    }
-
-    fn at_startup(&self, in_force: &InForce, place: &Place) -> Start {
-        let mut last = None;
-        let look = || {
-            let (checkpoint, session) = self.last_session(place)?;
-            last = Some(checkpoint);
-            Some(session)
-        };
-        match policy::begin(in_force.settings.restore, self.is_headless(), look) {
+    /// Gives a session earlier work, or offers it.
+    pub(super) fn begin(&self, observed: &Observed, beginning: Beginning) -> Start {
+        let place = Place::of(self.world, self.agent, observed.canonical_project());
+        match beginning {
             Beginning::Silent => Start::default(),
-            Beginning::Offer => self.offered(place),
-            Beginning::Newest => match self.newest_checkpoint(place) {
+            Beginning::Offer => self.offer(&place),
+            Beginning::Newest => match self.newest_checkpoint(&place) {
                 Some(newest) => {
                     let claim = self.claim(&newest);
-                    self.restored(in_force, &newest, claim)
+                    self.give(&observed.in_force, &newest, claim)
                 }
                 None => Start::default(),
             },
-            Beginning::Last => match last.and_then(|last| Some((self.claim(&last)?, last))) {
-                Some((claim, last)) => self.restored(in_force, &last, Some(claim)),
-                None => self.offered(place),
-            },
+            Beginning::Last => {
+                let last = observed.last_session.as_ref();
+                match last.and_then(|(last, _)| Some((self.claim(last)?, last))) {
+                    Some((claim, last)) => self.give(&observed.in_force, last, Some(claim)),
+                    None => self.offer(&place),
+                }
+            }
         }
     }
 
-    /// The user wants an empty window: they are told how to get the work back, and the model nothing.
-    fn after_clearing(&self, in_force: &InForce, place: &Place) -> Start {
-        let wanted = in_force.settings.restore != RestoreMode::Off && !self.is_headless();
-        let newest = if wanted { self.newest_to_offer(place) } else { None };
-        let to_user = newest.map(|newest| self.how_to_load(place, &newest));
-        Start { reply: Reply { to_user, ..Reply::default() }, ..Start::default() }
+    /// Gives the session of a run the checkpoint that its runner names, and no other, whatever the user
+    /// wants other sessions to be given.
+    pub(super) fn continue_run(&self, observed: &Observed) -> Start {
+        let named = self.world.env(variables::CHECKPOINT);
+        let place = Place::of(self.world, self.agent, observed.canonical_project());
+        let last =
+            named.and_then(|id| resume::named(&place, &id, Some(&self.event.session)).ok()?);
+        let what_now = match self.world.env(variables::DONE) {
+            Some(_) => FOLLOWS_WORK,
+            None => CONTINUES_WORK,
+        };
+        let budget = observed.in_force.settings.budget();
+        let text = last.as_ref().map(|last| format!("{}\n\n{what_now}", last.text(budget)));
+        let given = last.map(|last| last.meta.id);
+        if let Some(given) = &given {
+            // Without a receipt the next session is given it once more.
+            let _ = receipt::note(&self.world.paths, given, &self.event.session);
+        }
+        Start { reply: Reply::to_model(text.unwrap_or_default()), given, claim: None }
     }
 
-    /// Returns whether the client runs without a person.
-    pub(super) fn is_headless(&self) -> bool {
-        let entry_point = self.world.agent_env(self.agent.profile().variables.entry_point);
-        entry_point.is_some_and(|entry_point| self.agent.profile().is_headless(&entry_point))
+    /// Tells the user how to get the work back that they cleared.
+    pub(super) fn how_to_reload(&self, observed: &Observed) -> Reply {
+        let place = Place::of(self.world, self.agent, observed.canonical_project());
+        let newest = self.newest_to_offer(&place);
+        let to_user = newest.map(|newest| self.how_to_load(&place, &newest));
+        Reply { to_user, ..Reply::default() }
     }
 
-    /// The project's last interactive session, with its newest checkpoint. Whatever cannot be read is
-    /// passed over.
-    fn last_session(&self, place: &Place) -> Option<(Resumable, LastSession)> {
+    /// Returns the project's last interactive session, with its newest checkpoint. Whatever cannot be read
+    /// is passed over.
+    pub(super) fn last_session(&self, project: &Path) -> Option<(Resumable, LastSession)> {
+        let place = Place::of(self.world, self.agent, project.to_owned());
         let own = &self.transcript;
         let found = last_session::find(self.world, self.agent, own, &place.project)?;
-        let checkpoint = resume::newest_of_session(place, &found.owner.session).ok()??;
+        let checkpoint = resume::newest_of_session(&place, &found.owner.session).ok()??;
         let ending = last_session::ending(self.world, &found);
         let session = LastSession { ending, checkpoint_age: checkpoint.age() };
         Some((checkpoint, session))
     }
 
-    /// The newest checkpoint of the project that another session left. What a running session has is
-    /// its own; what cannot be looked at is not offered.
+    /// Returns the newest checkpoint of the project that another session left. A running session's is its
+    /// own; what cannot be looked at is not offered.
     fn newest_checkpoint(&self, place: &Place) -> Option<Resumable> {
         let asks = Some(&self.event.session);
         let newest = resume::newest(self.world, place, asks).ok().flatten();
         newest.filter(|newest| newest.other().is_some())
     }
 
-    /// The same among the checkpoints of sessions that a person held. Scheduled runs must not hide
-    /// the work that the user would recognize.
+    /// Returns the newest among the checkpoints of sessions that a person held. Scheduled runs must not
+    /// hide the work that the user would recognize.
     fn newest_to_offer(&self, place: &Place) -> Option<Resumable> {
         let asks = Some(&self.event.session);
         let newest = resume::newest_interactive(self.world, place, asks);
@@ -128,7 +115,7 @@ impl Hook<'_> {
         Claim::take(&self.world.paths, &checkpoint.meta.id, &self.event.session).ok().flatten()
     }
 
-    fn restored(&self, in_force: &InForce, last: &Resumable, claim: Option<Claim>) -> Start {
+    fn give(&self, in_force: &InForce, last: &Resumable, claim: Option<Claim>) -> Start {
         let text = last.text(in_force.settings.budget());
         if text.is_empty() {
             return Start::default();
@@ -136,14 +123,14 @@ impl Hook<'_> {
         let config = paths::short(&self.world.paths.config, &self.world.paths.home);
         let to_user = format!(
             "{} was given to the model. To switch this off, set `restore: {{mode: offer}}` in {config}.",
-            fact(last)
+            name(last)
         );
-        let reply = Reply { to_user: Some(to_user), ..for_model(text) };
+        let reply = Reply { to_user: Some(to_user), ..Reply::to_model(text) };
         Start { reply, given: Some(last.meta.id.clone()), claim }
     }
 
-    /// Two lines. The choice is the user's, so only they are told how.
-    fn offered(&self, place: &Place) -> Start {
+    /// Offers the newest checkpoint in two lines. The choice is the user's, so only they are told how.
+    fn offer(&self, place: &Place) -> Start {
         let Some(newest) = self.newest_to_offer(place) else { return Start::default() };
         // What it is about are words of a transcript, which the model is given as data only.
         let (id, age) = (&newest.meta.id, duration(newest.age() / 1000));
@@ -165,39 +152,18 @@ impl Hook<'_> {
             true => format!("/{RESUME} loads it"),
             false => format!("`plimsoll restore --checkpoint {}` prints it", checkpoint.meta.id),
         };
-        format!("{} was not loaded: {how}.", fact(checkpoint))
-    }
-
-    /// The session goes on after a pause: it is told what has changed on disk since.
-    pub(super) fn resumed(&self) -> anyhow::Result<Answer> {
-        let project = self.project();
-        let in_force = settings::load(self.world, self.agent, &project);
-        let folded = match in_force.settings.restore {
-            RestoreMode::Off => None,
-            _ => self.folded()?,
-        };
-        let place = Place::of(self.world, self.agent, project.clone());
-        let text =
-            folded.map(|folded| restore::changed_since(&place, &self.event.session, &folded.work));
-        // A session that a person has started once stays theirs.
-        let (is_known, is_headless) = (self.spool().exists(), self.is_headless());
-        let remember = self.remember("resumed", |state| SessionState {
-            since: Some(now()),
-            headless: is_headless && (state.headless || !is_known),
-            ..state
-        })?;
-        Ok(self.answer(&in_force, for_model(text.unwrap_or_default()), remember))
+        format!("{} was not loaded: {how}.", name(checkpoint))
     }
 }
 
 /// Names a checkpoint for the user: what the work was, and how old it is.
-fn fact(checkpoint: &Resumable) -> String {
+fn name(checkpoint: &Resumable) -> String {
     let (id, about) = (&checkpoint.meta.id, shortened(&checkpoint.summary));
     let age = duration(checkpoint.age() / 1000);
     format!("Checkpoint {id} of an earlier session ({about}), {age} old,")
 }
 
-/// A line from outside, fit to stand in a sentence of ours.
+/// Shortens a line from outside, so that it fits into a sentence of ours.
 fn shortened(line: &str) -> String {
     let brief = policy::brief(line);
     if brief.chars().count() < line.chars().count() {

@@ -7,8 +7,9 @@ use anyhow::Context;
 use plimsoll_core::Millis;
 use plimsoll_core::board::Reason;
 use plimsoll_core::event::{EventKind, SessionId};
+use plimsoll_core::policy;
 use plimsoll_core::session::SessionState;
-use plimsoll_extract::board::{self as words, Message, MessageId};
+use plimsoll_extract::board::{Message, MessageId, render_messages};
 use plimsoll_extract::checkpoint::id;
 
 use super::Hook;
@@ -91,9 +92,9 @@ impl Hook<'_> {
     }
 }
 
-/// Messages that were handled, and lie in the inbox still.
+/// Messages that were handled, and are still in the inbox.
 #[derive(Debug)]
-pub(super) struct Handled {
+pub(super) struct HandledMail {
     paths: Paths,
     session: SessionId,
     ids: Vec<MessageId>,
@@ -101,7 +102,7 @@ pub(super) struct Handled {
     shown_in: Option<PathBuf>,
 }
 
-impl Handled {
+impl HandledMail {
     /// Removes them.
     pub(super) fn remove(self) -> anyhow::Result<()> {
         board::remove(&self.paths, &self.session, &self.ids)
@@ -112,40 +113,43 @@ impl Handled {
 }
 
 impl Mail {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(super) fn summary(&self) -> policy::Mail<'_> {
+        policy::Mail { is_empty: self.0.is_empty(), request: self.request() }
     }
 
-    /// The names of all of it.
-    pub(super) fn ids(&self) -> Vec<MessageId> {
-        ids(&self.0)
-    }
-
-    /// Leaves requests for a checkpoint to a later call: they are no longer this one's.
-    pub(super) fn put_off(&mut self, hook: &Hook<'_>) {
-        let mail = std::mem::take(&mut self.0);
-        let (requests, rest) =
-            mail.into_iter().partition(|message| message.checkpoint_reason().is_some());
-        self.0 = rest;
-        // If that fails, the next call takes them: this process is gone by then.
-        let (paths, session) = (&hook.world.paths, &hook.event.session);
-        let _ = board::put_off(paths, session, &ids(&requests), AGAIN);
-    }
-
-    /// All of it, to be removed once it is remembered.
-    pub(super) fn handled(&self, hook: &Hook<'_>, shown_in: Option<PathBuf>) -> Option<Handled> {
-        let (paths, session) = (hook.world.paths.clone(), hook.event.session.clone());
-        (!self.is_empty()).then(|| Handled { paths, session, ids: self.ids(), shown_in })
-    }
-
-    /// The first request for a checkpoint: when and why.
-    pub(super) fn trigger(&self) -> Option<(Millis, &Reason)> {
+    /// Returns the first request for a checkpoint: when it was posted, and why.
+    pub(super) fn request(&self) -> Option<(Millis, &Reason)> {
         self.0.iter().find_map(|message| Some((message.timestamp, message.checkpoint_reason()?)))
     }
 
-    /// What is told to the model.
-    pub(super) fn told(&self) -> Option<String> {
-        words::render_messages(&self.0)
+    /// Leaves requests for a checkpoint to a later call, and returns the other messages.
+    pub(super) fn without_requests(&self, hook: &Hook<'_>) -> Self {
+        let (requests, rest): (Vec<Message>, Vec<Message>) =
+            self.0.iter().cloned().partition(|message| message.checkpoint_reason().is_some());
+        // If that fails, the next call takes them: this process is gone by then.
+        let (paths, session) = (&hook.world.paths, &hook.event.session);
+        let _ = board::put_off(paths, session, &ids(&requests), AGAIN);
+        Self(rest)
+    }
+
+    /// Returns the names of all messages.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.0.iter().map(|message| message.id.to_string()).collect()
+    }
+
+    /// Returns the messages, to be removed once the spool records them.
+    pub(super) fn handled(
+        &self,
+        hook: &Hook<'_>,
+        shown_in: Option<PathBuf>,
+    ) -> Option<HandledMail> {
+        let (paths, session) = (hook.world.paths.clone(), hook.event.session.clone());
+        (!self.0.is_empty()).then(|| HandledMail { paths, session, ids: ids(&self.0), shown_in })
+    }
+
+    /// Returns the text for the model.
+    pub(super) fn text(&self) -> Option<String> {
+        render_messages(&self.0)
     }
 }
 

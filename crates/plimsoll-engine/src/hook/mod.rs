@@ -1,38 +1,38 @@
 //! A hook call, from payload to answer.
+//!
+//! Every event takes the same path: decode, observe, decide, carry out, settle, encode. The decision and
+//! what follows from it are pure and live in core ([`plimsoll_core::policy`]).
 
 mod beginning;
+mod carry_out;
+mod checkpoint;
 mod compaction;
-mod conducted;
-mod deciding;
-mod ending;
-mod keeping;
 mod mail;
-mod sealing;
+mod observe;
+mod phrases;
+mod save;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use plimsoll_agents::{Agent, Home, HookCall, Output};
-use plimsoll_core::event::{Event, EventKind, Reply};
-use plimsoll_core::policy;
-use plimsoll_core::session::SessionState;
+use plimsoll_core::event::{Event, Reply};
+use plimsoll_core::policy::{self, Settled};
 
-use self::mail::Handled;
-use crate::ingest::Ingester;
+use self::carry_out::{Done, Later, carry_out};
+use self::mail::HandledMail;
+use self::observe::{Observed, observe};
 use crate::jsonl::JsonLines;
-use crate::load;
-use crate::paths;
 use crate::receipt::Claim;
 use crate::sessions;
-use crate::settings::InForce;
-use crate::spool::{self, Locked, SpoolLine};
+use crate::spool::{Locked, SpoolLine};
 use crate::world::World;
 
 /// A payload larger than this is not looked at.
 pub const LARGEST_PAYLOAD: u64 = 8 << 20;
 
-/// What to print, and what to remember once that is done.
+/// What to print, and what to do once that is done.
 ///
 /// A warning is remembered after it was printed: a call killed in between warns again, and is never
 /// silent about what nobody saw. The spool stays locked until then, so that of many calls at once
@@ -41,30 +41,36 @@ pub const LARGEST_PAYLOAD: u64 = 8 << 20;
 pub struct Answer {
     /// What to print.
     pub output: Output,
-    /// The same in nobody's dialect.
+    /// The same in no agent's dialect.
     pub reply: Reply,
     remember: Option<(Locked, SpoolLine)>,
-    /// What the board had for the session.
-    handled: Option<Handled>,
+    handled: Option<HandledMail>,
     /// The checkpoint that the session is given without having asked for it.
     claim: Option<Claim>,
+    /// What comes after the answer, when nobody waits for the spool any more.
+    later: Option<Later>,
 }
 
 impl Answer {
     /// To be called when the output has reached the agent.
-    pub fn delivered(self) -> anyhow::Result<()> {
+    pub fn delivered(self, world: &World) -> anyhow::Result<()> {
         if let Some(claim) = self.claim {
             claim.fulfil().context("could not write the receipt of a checkpoint")?;
         }
         if let Some((spool, line)) = self.remember {
             spool.append(&line).context("could not write the spool")?;
         }
-        // Only now that the spool tells of them.
-        self.handled.map_or(Ok(()), Handled::remove)
+        // Only now that the spool records them.
+        self.handled.map_or(Ok(()), HandledMail::remove)?;
+        if let Some(later) = self.later {
+            later.run(world);
+        }
+        Ok(())
     }
 }
 
-/// Answers one hook call: what the agent wrote on stdin in, what it reads on stdout out.
+/// Answers one hook call: takes what the agent wrote on stdin and returns what it reads on stdout.
+/// `event` is the event's name, if the command line gives it.
 pub fn answer(
     world: &World,
     agent: &'static dyn Agent,
@@ -73,25 +79,65 @@ pub fn answer(
 ) -> anyhow::Result<Answer> {
     let decode =
         |home: &Home<'_>| agent.hooks().decode(&HookCall { payload: &payload, event, home: *home });
-    let Some(event) = world.with_home(agent, decode)? else {
-        return Ok(Answer::default());
-    };
-    // A payload may be as large as all the rest together, and has said its word.
+    let Some(event) = world.with_home(agent, decode)? else { return Ok(Answer::default()) };
+    // A payload may be as large as all the rest together, and is not needed any more.
     drop(payload);
     answer_event(world, agent, &event).with_context(|| format!("session {}", event.session))
 }
 
 fn answer_event(world: &World, agent: &'static dyn Agent, event: &Event) -> anyhow::Result<Answer> {
-    let located = || sessions::locate(world, agent, &event.session);
-    let transcript = event.transcript.clone().or_else(located).unwrap_or_default();
-    let hook = Hook { world, agent, event, transcript, begun: Instant::now() };
-    match &event.kind {
-        EventKind::Prompted
-        | EventKind::ToolFinished
-        | EventKind::ToolFailed
-        | EventKind::Stopped
-        | EventKind::Loading(_) => hook.measured(),
-        _ => hook.began_or_ended(),
+    let hook = Hook::new(world, agent, event);
+    let Some(observed) = observe(&hook)? else { return Ok(Answer::default()) };
+    answer_observed(&hook, observed)
+}
+
+/// Answers a call at which something may be due. Kept apart: most calls are over before, and would pay for
+/// its pages.
+#[inline(never)]
+fn answer_observed(hook: &Hook<'_>, observed: Observed) -> anyhow::Result<Answer> {
+    let growth = || observed.growth();
+    let situation = observed.situation(hook, &growth);
+    let decision = policy::decide(&situation);
+    let Done { outcomes, handled, claim, later } = carry_out(hook, &observed, &decision);
+    let settled = policy::settle(&situation, &decision, outcomes);
+    encode(hook, observed, settled, handled, claim, later)
+}
+
+/// Encodes the reply in the agent's dialect, and holds on to the spool until the agent has it.
+fn encode(
+    hook: &Hook<'_>,
+    observed: Observed,
+    settled: Settled,
+    handled: Option<HandledMail>,
+    claim: Option<Claim>,
+    later: Option<Later>,
+) -> anyhow::Result<Answer> {
+    let Settled { state, label, reply } = settled;
+    let output = hook.agent.hooks().encode(&hook.event.kind, &reply);
+    let line = state.map(|state| observed.line(label, state));
+    let remember = match (observed.locked, line) {
+        (Some(locked), Some(line)) => Some((locked, line)),
+        (Some(locked), None) => {
+            locked.release(&hook.spool());
+            None
+        }
+        (None, _) => None,
+    };
+    let answer = Answer { output, reply, remember, handled, claim, later };
+    match answer.reply.stop.is_some() {
+        true => answer.remember_first(),
+        false => Ok(answer),
+    }
+}
+
+impl Answer {
+    /// Writes the spool before the agent hears of it: a runner must never take a session that we stopped
+    /// for one that is done.
+    fn remember_first(mut self) -> anyhow::Result<Self> {
+        if let Some((spool, line)) = self.remember.take() {
+            spool.append(&line).context("could not write the spool")?;
+        }
+        Ok(self)
     }
 }
 
@@ -107,29 +153,18 @@ struct Hook<'a> {
 
 /// How long a hook that makes a checkpoint may take in all.
 const LONGEST: Duration = Duration::from_millis(1_900);
-/// How long a hook may read for a checkpoint; then what is known is sealed.
-const READING_TIME: Duration = Duration::from_millis(1500);
+/// How long a hook may read for a checkpoint; then what is known is saved.
+const READING_TIME: Duration = Duration::from_millis(1_500);
+/// The same at a session's end. The client does not wait for long when it ends.
+const ENDING_TIME: Duration = Duration::from_millis(800);
 /// How long a hook may spend on the store.
 const STORE_TIME: Duration = Duration::from_millis(100);
 
-impl Hook<'_> {
-    /// Answers an event at which a session or its window begins or ends. Kept apart: there are
-    /// hundreds of other calls for each of these, and they would pay for its pages.
-    #[inline(never)]
-    fn began_or_ended(&self) -> anyhow::Result<Answer> {
-        let is_main = self.event.subagent.is_none();
-        match &self.event.kind {
-            // A subagent's window is its own business: no checkpoint, no restore.
-            EventKind::Cleared | EventKind::Compacted if !is_main => self.replaced(),
-            EventKind::Compacting { .. } if !is_main => self.taken_in(),
-            EventKind::Started | EventKind::Cleared if is_main => self.begun(),
-            EventKind::Resumed if is_main => self.resumed(),
-            EventKind::Compacting { .. } => self.compacting(),
-            EventKind::Compacted => self.compacted(),
-            EventKind::Summarised(summary) if is_main => self.summarised(summary),
-            EventKind::Ended if is_main => self.ended(),
-            _ => Ok(Answer::default()),
-        }
+impl<'a> Hook<'a> {
+    fn new(world: &'a World, agent: &'static dyn Agent, event: &'a Event) -> Self {
+        let located = || sessions::locate(world, agent, &event.session);
+        let transcript = event.transcript.clone().or_else(located).unwrap_or_default();
+        Self { world, agent, event, transcript, begun: Instant::now() }
     }
 
     /// Opens the transcript; `None` if there is none.
@@ -144,83 +179,26 @@ impl Hook<'_> {
         self.world.paths.spool(self.event)
     }
 
-    /// The project of the session, by its true name.
-    fn project(&self) -> PathBuf {
-        // A transcript that cannot be read names no folder.
-        let transcript = self.open_transcript().ok().flatten();
-        let (world, cwd) = (self.world, &self.event.cwd);
-        paths::canonical(&load::project(world, self.agent, transcript.as_ref(), cwd))
+    fn is_main(&self) -> bool {
+        self.event.subagent.is_none()
     }
 
-    /// An answer with words for the model, unless the user wants none.
-    fn answer(
-        &self,
-        in_force: &InForce,
-        reply: Reply,
-        remember: Option<(Locked, SpoolLine)>,
-    ) -> Answer {
-        let reply = if in_force.settings.is_silent() { Reply::default() } else { reply };
-        let output = self.agent.hooks().encode(&self.event.kind, &reply);
-        Answer { output, reply, remember, ..Answer::default() }
+    /// Returns whether a run started this very session: an agent that it starts may start another, which
+    /// inherits the environment.
+    fn is_run(&self) -> bool {
+        let session = self.world.env(crate::run_variables::SESSION);
+        session.is_some_and(|session| session == self.event.session.own_id())
     }
 
-    /// The spool, if it can be had, and the session's state. Without either there is still something
-    /// to do: a checkpoint or a restore must not depend on what is remembered.
-    fn held(&self) -> (Option<Locked>, SessionState) {
-        let path = self.spool();
-        let locked = Locked::open(&path).ok().flatten();
-        (locked, spool::state(&path).unwrap_or_default())
+    /// Returns whether the client runs without a person.
+    fn is_headless(&self) -> bool {
+        let profile = self.agent.profile();
+        let entry_point = self.world.agent_env(profile.variables.entry_point);
+        entry_point.is_some_and(|entry_point| profile.is_headless(&entry_point))
     }
 
-    /// Locks the spool and changes the session's state; nothing where the spool cannot be had.
-    fn remember(
-        &self,
-        what: &str,
-        change: impl FnOnce(SessionState) -> SessionState,
-    ) -> anyhow::Result<Option<(Locked, SpoolLine)>> {
-        let path = self.spool();
-        let locked = Locked::open(&path).context("could not lock the spool")?;
-        let Some(locked) = locked else { return Ok(None) };
-        let state = spool::state(&path).context("could not read the spool")?;
-        Ok(Some((locked, SpoolLine::unmeasured(what, change(state)))))
-    }
-
-    /// Marks a session about which nothing was decided yet, for whoever wonders whether we were
-    /// called.
-    fn mark(&self, what: &str) -> anyhow::Result<Answer> {
-        let last = spool::last(&self.spool()).context("could not read the spool")?;
-        let undecided = |last: &SpoolLine| matches!(&*last.what, spool::STARTED | spool::WINDOW);
-        if last.as_ref().is_some_and(|last| last.what == what || !undecided(last)) {
-            return Ok(Answer::default());
-        }
-        Ok(Answer { remember: self.remember(what, |state| state)?, ..Answer::default() })
-    }
-
-    /// The window's contents were replaced: what was said about the old ones is void.
-    fn replaced(&self) -> anyhow::Result<Answer> {
-        if policy::replaced(&spool::state(&self.spool())?).remember.is_none() {
-            return self.mark(spool::STARTED);
-        }
-        let remember = self.remember("replaced", |state| state.emptied())?;
-        Ok(Answer { remember, ..Answer::default() })
-    }
-
-    /// Takes the session into the store, and has nothing to say.
-    fn taken_in(&self) -> anyhow::Result<Answer> {
-        // Another time will do as well: whoever ingests next reads on from where we stopped.
-        let _ = self.ingest(Instant::now() + STORE_TIME, None);
-        Ok(Answer::default())
-    }
-
-    /// Takes the session into the store, and the checkpoints of a place, as far as there is time.
-    fn ingest(&self, deadline: Instant, project: Option<&Path>) -> anyhow::Result<()> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        anyhow::ensure!(!left.is_zero(), "no time is left for the store");
-        let mut ingester = Ingester::open(self.world, left / 2, Some(deadline))?;
-        ingester.session(self.agent, &self.transcript)?;
-        project.map_or(Ok(()), |project| ingester.checkpoints(project))?;
-        ingester.saves()?;
-        ingester.learn()?;
-        ingester.prune()
+    /// Logs an error that must not stand in the agent's way.
+    fn log(&self, error: &anyhow::Error) {
+        crate::log::write(&self.world.paths.log(), &format!("{error:#}"));
     }
 }

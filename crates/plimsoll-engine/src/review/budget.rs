@@ -1,4 +1,4 @@
-//! How often reviewers may still be asked today. It stands in a file: a new watcher begins no new day.
+//! The daily budget of reviews. It is stored in a file, so that a new watcher does not reset it.
 
 use plimsoll_core::Millis;
 use plimsoll_core::time;
@@ -13,7 +13,8 @@ struct Spent {
     runs: u64,
 }
 
-/// Takes one run of `most` that there are in a day. What cannot be noted down is not spent.
+/// Spends one of `most` runs per day. Returns false if none is left, and fails if the run cannot be
+/// recorded.
 pub(super) fn spend(paths: &Paths, most: u64, now: Millis) -> anyhow::Result<bool> {
     let day = time::day(now);
     let known = paths::read_small(&paths.reviews(), Links::Refused).ok();

@@ -1,4 +1,4 @@
-//! The state of all sessions, as a reviewer is shown it.
+//! The state of all sessions, as shown to a reviewer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use serde::Serialize;
 
 use crate::watch::{Change, Notice, Standing};
 
-/// What is known of the sessions that are alive.
+/// The sessions that are alive.
 #[derive(Default)]
 pub(super) struct Fleet {
     sessions: BTreeMap<String, Known>,
-    /// Something has happened since a reviewer last looked.
+    /// Whether anything changed since the last review.
     pub(super) has_news: bool,
 }
 
@@ -35,7 +35,8 @@ pub(super) struct Known {
 }
 
 impl Fleet {
-    /// Takes what the watcher tells. What lies in `own` is a reviewer's own session.
+    /// Applies notices of the watcher. Sessions in the folder `own` are a reviewer's and are
+    /// skipped.
     pub(super) fn notice(&mut self, news: &[Notice], own: &Path) {
         for Notice { owner: Owner { session, subagent }, change, .. } in news {
             if subagent.is_some() {
@@ -58,7 +59,8 @@ impl Fleet {
         self.sessions.values()
     }
 
-    /// What a reviewer reads. `before` is what the first one said to whom the second is called.
+    /// Returns the reviewer's input. `before` is the first reviewer's answer, if this is the
+    /// second.
     pub(super) fn shown(&self, lines: &Lines, now: Millis, before: Option<&str>) -> Vec<u8> {
         let line = lines.checkpoint;
         let state = State {
@@ -75,7 +77,7 @@ impl Fleet {
             first_answer: before,
             sessions: self.sessions().map(View::of).collect(),
         };
-        // There is nothing in it that could not be written.
+        // The state contains nothing that cannot be serialized.
         serde_json::to_vec(&state).unwrap_or_default()
     }
 }
@@ -95,7 +97,7 @@ impl Known {
     }
 }
 
-/// These names are a promise to the user's commands.
+/// These field names are a promise to users' commands.
 #[derive(Serialize)]
 struct State<'a> {
     timestamp: String,

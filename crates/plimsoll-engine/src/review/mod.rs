@@ -1,10 +1,10 @@
-//! The reviewer: a command of the user's that is shown the state of all sessions now and then, and may
-//! ask for checkpoints.
+//! The reviewer: a command of the user that sees the state of all sessions at intervals and may
+//! request checkpoints.
 //!
-//! Whoever holds the watcher's lock runs it, in a thread of its own; no hook ever does. The policy needs
-//! it for nothing. What the command gets is figures and names, no word of any transcript; it runs in our
-//! data folder, with everything of ours switched off, so that a reviewer that is an agent itself is
-//! neither reviewed nor spoken to.
+//! The process with the watcher's lock runs it, in a separate thread; no hook ever does. The policy
+//! does not depend on it. The command receives figures and names, no transcript text. It runs in
+//! our data folder with plimsoll switched off, so that a reviewer that is an agent itself is
+//! neither reviewed nor advised.
 
 mod budget;
 mod fleet;
@@ -32,21 +32,21 @@ use crate::settings;
 use crate::watch::{Change, Notice};
 use crate::world::{World, now};
 
-/// How long a command may think.
+/// Time limit for a command.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// More than this nobody waits between two looks, and clocks count no further than they can.
+/// Longest interval between two reviews, within the range of the clock.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
-/// How often it is asked whether it is done.
+/// Interval between checks whether the command has ended.
 const STEP: Duration = Duration::from_millis(50);
-/// How often it is looked whether the user wants something else by now.
+/// Interval between checks whether the settings have changed.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long its request waits for a session that does nothing: the next one repeats it.
+/// Time until a request expires. The next review repeats it.
 const LIVES: Duration = Duration::from_secs(3600);
-/// Who sends what it asks for, and why, in a word.
+/// Sender of the requests, and their reason.
 const REVIEWER: &str = "reviewer";
 
-/// Watches with `watch`, and has the fleet reviewed meanwhile, where the user wants that. `watch` is
-/// given what is to be told every notice; `tell` is told whom a reviewer asked.
+/// Runs `watch` and reviews the fleet meanwhile, if the user's settings ask for that. `watch` has
+/// to pass every notice to its argument. `tell` receives a notice for each requested checkpoint.
 pub fn beside<T>(
     world: &World,
     tell: &(dyn Fn(Vec<Notice>) + Sync),
@@ -57,7 +57,7 @@ pub fn beside<T>(
     let reviewer = Reviewer { world, shared, wakes };
     thread::scope(|scope| {
         scope.spawn(|| reviewer.run(tell));
-        // A watcher that panics must not leave us waiting for the thread.
+        // Ends the thread even if the watcher panics.
         let _ends = Ends(&reviewer);
         watch(&|news| reviewer.shared().fleet.notice(news, &own))
     })
@@ -97,8 +97,8 @@ impl Reviewer<'_> {
         }
     }
 
-    /// Waits until somebody is to look again after `looked`, as the user has it by then. Gives how; nothing
-    /// if we are to end.
+    /// Waits until the next review is due, with the settings that are current by then. Returns
+    /// those settings; `None` if the watcher has ended.
     fn rest(&self, looked: Instant) -> Option<Settings> {
         loop {
             let settings = self.settings();
@@ -115,7 +115,7 @@ impl Reviewer<'_> {
         }
     }
 
-    /// Waits so long; tells whether we are to end.
+    /// Waits for `pause`. Returns whether the watcher has ended.
     fn is_over_within(&self, pause: Duration) -> bool {
         let waited = self.wakes.wait_timeout_while(self.shared(), pause, |it| !it.is_over);
         waited.unwrap_or_else(PoisonError::into_inner).0.is_over
@@ -125,7 +125,7 @@ impl Reviewer<'_> {
         settings::of_user(self.world)
     }
 
-    /// Shows the fleet to the reviewers, if anything has happened, and posts what they ask for.
+    /// Shows the fleet to the reviewers if anything changed, and posts their requests.
     fn review(&self, settings: &Settings) -> anyhow::Result<Vec<Notice>> {
         let ReviewerSettings { command, second_command, .. } = &settings.reviewer;
         if !std::mem::take(&mut self.shared().fleet.has_news) {
@@ -142,7 +142,8 @@ impl Reviewer<'_> {
         self.post(&answer)
     }
 
-    /// What a command answers; nothing where today's runs are spent, or we are to end.
+    /// Runs a command and returns its output; `None` if today's budget is spent or the watcher has
+    /// ended.
     fn ask(
         &self,
         settings: &Settings,
@@ -157,7 +158,7 @@ impl Reviewer<'_> {
         let shown = self.shared().fleet.shown(&settings.lines, now, before);
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.world.paths.data).env("PLIMSOLL", "off");
-        // It may hold a password, and a model may read along.
+        // The URL may contain a password, and a model may see the environment.
         for name in variables::DATABASE_URL.names {
             command.env_remove(name);
         }
@@ -176,7 +177,7 @@ impl Reviewer<'_> {
         }
     }
 
-    /// Posts a trigger for each session that is meant and has none waiting.
+    /// Posts a trigger to each selected session that has none waiting.
     fn post(&self, answer: &Answer) -> anyhow::Result<Vec<Notice>> {
         if answer.checkpoints == Whom::Nobody {
             return Ok(Vec::new());

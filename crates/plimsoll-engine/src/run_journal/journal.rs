@@ -1,5 +1,5 @@
-//! The journal of a run: one file, to which its conductor appends what happens before or right after
-//! it happens.
+//! The journal of a run: one file to which its runner appends events before or right after they
+//! happen.
 
 use std::fs;
 use std::io;
@@ -15,10 +15,10 @@ use crate::paths::Paths;
 use crate::process;
 use crate::world::now;
 
-/// How long is waited for whoever else appends.
+/// How long to wait for another process that appends.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The journal of a run that this process conducts.
+/// The journal of a run that this process executes.
 #[derive(Clone, Debug)]
 pub struct Journal {
     paths: Paths,
@@ -33,29 +33,28 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The journal of a run that is yet to begin.
+    /// Creates a run id, without writing anything yet.
     pub fn unwritten(paths: &Paths) -> io::Result<Self> {
         let id = Uuid::now_v7().to_string();
         let run = RunId::new(&id).ok_or_else(|| io::Error::other("a UUID is no name of a run"))?;
         Ok(Self::of(paths, run))
     }
 
-    /// The journal of a run that is there.
+    /// Returns the journal of an existing run.
     pub fn of(paths: &Paths, run: RunId) -> Self {
         Self { paths: paths.clone(), run }
     }
 
-    /// The run.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// Writes that this process conducts the run from now on.
+    /// Records that this process executes the run from now on.
     pub fn take_up(&self, limits: Option<Limits>, pace: Option<Pace>) -> io::Result<Line> {
         self.append(What::Conducted { by: process::this(), limits, pace })
     }
 
-    /// Appends what has happened; it is on the disk when this returns.
+    /// Appends an event and syncs the file.
     pub fn append(&self, what: What) -> io::Result<Line> {
         let line = Line { at: now() as Millis, what };
         let mut bytes = serde_json::to_vec(&line)?;
@@ -64,15 +63,15 @@ impl Journal {
         Ok(line)
     }
 
-    /// How the run stands.
+    /// Returns the state of the run.
     pub fn fold(&self) -> io::Result<Run> {
         let gone = || io::Error::new(io::ErrorKind::NotFound, "its journal has no beginning");
         read(&self.paths, &self.run)?.ok_or_else(gone)
     }
 }
 
-/// How a run stands; nothing if there is none of that name. A torn line, or one of a later version, is
-/// passed over.
+/// Returns the state of a run; `None` if there is none. Torn lines and lines of a later version are
+/// skipped.
 pub fn read(paths: &Paths, run: &RunId) -> io::Result<Option<Run>> {
     let Some(file) = JsonLines::open(&paths.run_journal(run))? else { return Ok(None) };
     let mut lines = Vec::new();
@@ -82,7 +81,7 @@ pub fn read(paths: &Paths, run: &RunId) -> io::Result<Option<Run>> {
     Ok(Run::fold(run.clone(), lines))
 }
 
-/// The names of all runs, the newest first.
+/// Lists the ids of all runs, newest first.
 pub fn ids(paths: &Paths) -> io::Result<Vec<RunId>> {
     let entries = match fs::read_dir(paths.runs()) {
         Ok(entries) => entries,
@@ -96,7 +95,7 @@ pub fn ids(paths: &Paths) -> io::Result<Vec<RunId>> {
     Ok(ids)
 }
 
-/// The newest run that `fits`.
+/// Returns the newest run that satisfies `fits`.
 pub fn newest(paths: &Paths, fits: impl Fn(&Run) -> bool) -> io::Result<Option<Run>> {
     for id in ids(paths)? {
         if let Some(run) = read(paths, &id)?.filter(&fits) {

@@ -1,4 +1,4 @@
-//! How long runs are kept, and what is kept for them.
+//! Retention of runs and of their checkpoints.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,11 +12,11 @@ use plimsoll_core::run::{Job, Run, RunId};
 use super::journal::{ids, read};
 use crate::paths::Paths;
 
-/// How long a run is kept after something was last written about it.
+/// How long a run is kept after its last event.
 const KEPT: Millis = 30 * 24 * 60 * 60 * 1000;
 
-/// Removes runs that are long over, with all that belongs to them; gives how many. One that could be
-/// resumed stays as long. A session that ends asks for this, so no journal is read for it.
+/// Removes old runs with all their files, and returns their number. Runs that could be resumed are
+/// kept for the same time. Called at the end of a session, so it reads no journal.
 pub fn prune(paths: &Paths, now: Millis) -> io::Result<usize> {
     let mut removed = 0;
     for id in ids(paths)? {
@@ -34,19 +34,19 @@ pub fn prune(paths: &Paths, now: Millis) -> io::Result<usize> {
     Ok(removed)
 }
 
-/// Removes folders of runs that never began: whoever was about to begin them was killed.
+/// Removes folders of runs that never began because their process was killed.
 fn sweep(paths: &Paths, now: Millis) {
     let entries = fs::read_dir(paths.runs()).into_iter().flatten().flatten();
     for entry in entries {
         let id = entry.file_name().to_str().and_then(RunId::new);
         if is_old(&entry.path(), now) && id.is_some_and(|id| !paths.run_journal(&id).exists()) {
-            // Another time will do as well.
+            // If this fails, the next call tries again.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Whether nothing was written there for so long that it may go.
+/// Reports whether a file was not modified within the retention period.
 fn is_old(path: &Path, now: Millis) -> bool {
     let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
     modified.is_ok_and(|modified| now - millis(modified) > KEPT)
@@ -56,7 +56,7 @@ fn millis(moment: SystemTime) -> Millis {
     moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as Millis)
 }
 
-/// Which checkpoints runs that are not done go on from: those are never let go of.
+/// Returns the checkpoints that unfinished runs continue from. These are never pruned.
 pub fn referred(paths: &Paths) -> io::Result<BTreeSet<String>> {
     let mut referred = BTreeSet::new();
     for id in ids(paths)? {

@@ -1,4 +1,4 @@
-//! The journals of runs: written, read, and kept for a while.
+//! Journals of runs: writing, reading and retention.
 
 mod journal;
 mod keeping;

@@ -1,4 +1,4 @@
-//! The save of a session: a checkpoint of its work, and what that tells.
+//! Saves of a session: a checkpoint of its work, and the fields taken from it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +18,14 @@ use crate::settings;
 use crate::spool;
 use crate::world::World;
 
-/// What a session's save says, with the checkpoint that was sealed for it.
+/// A session's save, with the checkpoint sealed for it.
 pub struct Told {
-    /// The save, to be kept.
     pub save: NewSave,
-    /// The checkpoint that it points to.
     pub sealed: Sealed,
 }
 
-/// Fills a save from a session's transcript: seals a checkpoint of it in its project, and takes from
-/// that what the save lacks. The hooks of the session know of the checkpoint then.
+/// Fills a save from a session's transcript: seals a checkpoint in the session's project, takes
+/// missing fields from that, and records the checkpoint for the session's hooks.
 pub fn of_session(
     world: &World,
     agent: &'static dyn Agent,
@@ -44,13 +42,13 @@ pub fn of_session(
     let sealed = captured
         .seal(agent, &place, occasion, state.given.clone())
         .context("could not make a checkpoint")?;
-    // Without it only the age that its status line shows is too high.
+    // If this fails, only the status line shows too high an age.
     let _ = captured.remember(world, &sealed);
     let save = of_captured(save, session, &captured, &place.project, Some(&sealed.meta.id));
     Ok(Told { save, sealed })
 }
 
-/// The save of a session, with its checkpoint.
+/// Fills a save from captured work.
 pub(crate) fn of_captured(
     save: NewSave,
     session: &SessionId,
@@ -76,14 +74,14 @@ fn project(world: &World, agent: &'static dyn Agent, transcript: &Path) -> anyho
     }
 }
 
-/// A save that is made in a project, with the session that this runs in and that one's last checkpoint,
-/// if there is one.
+/// Fills a save with the project, the session that this process runs in, and that session's last
+/// checkpoint.
 #[must_use]
 pub fn made_here(world: &World, project: &Path, save: NewSave) -> NewSave {
     made_in(world, project, resume::asking(world), save)
 }
 
-/// The same of a session that is known.
+/// Like [`made_here`], for a given session.
 #[must_use]
 pub fn made_in(
     world: &World,

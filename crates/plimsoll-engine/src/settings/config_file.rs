@@ -1,7 +1,7 @@
-//! A config file, taken as far as it makes sense.
+//! Reads a config file as far as it is valid.
 //!
-//! One bad value does not void the others: a user who asked for a strict guard gets it. What does
-//! not count is named with its place, and in words that repeat no value.
+//! One bad value does not void the others: a user who asked for a strict guard gets it. Ignored
+//! values are reported with their position, in words that repeat no value.
 
 use std::fmt::{self, Display};
 use std::io::ErrorKind;
@@ -17,14 +17,14 @@ use crate::paths::{self, Links};
 /// Whose config a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// The user's.
     User,
-    /// That of whoever made the project.
+    /// The project's, written by its authors.
     Project,
 }
 
 impl Layer {
-    /// A repository must not make us read what it merely points to.
+    /// Returns whether to follow symbolic links: a repository must not make us read files
+    /// elsewhere.
     pub(crate) fn links(self) -> Links {
         match self {
             Self::User => Links::Followed,
@@ -33,19 +33,18 @@ impl Layer {
     }
 }
 
-/// What is wrong in a config file.
+/// An error in a config file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// The file.
     pub path: PathBuf,
-    /// Where in it, as far as that is known.
+    /// Position in the file, if known.
     pub place: Option<Place>,
-    /// What is wrong, in a sentence.
+    /// A sentence.
     pub what: String,
 }
 
 impl Complaint {
-    /// Where in the file, to be written right behind its name.
+    /// Formats the position, to be appended to the file name.
     pub fn at(&self) -> String {
         let place = |Place { line, column }| format!(":{line}:{column}");
         self.place.map_or_else(String::new, place)
@@ -58,27 +57,24 @@ impl Display for Complaint {
     }
 }
 
-/// A config file that is there.
+/// An existing config file.
 #[derive(Debug)]
 pub struct ConfigFile {
-    /// Where it is.
     pub path: PathBuf,
-    /// Whose it is.
     pub layer: Layer,
-    /// What is wrong in it.
     pub complaints: Vec<Complaint>,
     config: Config,
-    /// The keys that count, with their places.
+    /// Valid keys with their positions.
     places: Vec<(&'static str, Place)>,
 }
 
 impl ConfigFile {
-    /// Reads the file at `path`; nothing if there is none.
+    /// Reads the file at `path`; `None` if it does not exist.
     pub fn read(path: &Path, layer: Layer) -> Option<Self> {
         Self::new(path, layer, paths::read_small(path, layer.links()))
     }
 
-    /// The file at `path`, from what came of reading it.
+    /// Parses the result of reading the file at `path`.
     pub(super) fn new(path: &Path, layer: Layer, read: std::io::Result<String>) -> Option<Self> {
         let mut file = Self {
             path: path.to_owned(),
@@ -95,18 +91,18 @@ impl ConfigFile {
         Some(file)
     }
 
-    /// Where `key` stands, if it is set here and counts.
+    /// Returns the position of `key` if it is set here and valid.
     pub fn place(&self, key: &str) -> Option<Place> {
         self.places.iter().find(|(name, _)| *name == key).map(|(_, place)| *place)
     }
 
-    /// Whether something is wrong with `key`, or with what it is set to.
+    /// Reports whether there is an error in `key` or its value.
     pub(super) fn complains_about(&self, key: &str) -> bool {
         let name = format!("`{key}`");
         self.complaints.iter().any(|complaint| complaint.what.contains(&name))
     }
 
-    /// Lays what the file says over `settings`.
+    /// Applies the file's values to `settings`.
     pub fn lay_over(&mut self, settings: &mut Settings) {
         for complaint in settings.take(&self.config) {
             let place = complaint.keys.iter().find_map(|key| self.place(key));
@@ -120,7 +116,7 @@ impl ConfigFile {
     }
 
     fn parse(&mut self, text: &str) {
-        // A file without a value is no YAML at all to the parser.
+        // The parser rejects an empty file.
         if text.trim().is_empty() {
             return;
         }
@@ -174,7 +170,7 @@ impl ConfigFile {
         }
     }
 
-    /// Takes the value at `path`, if a config can have it there.
+    /// Takes the value at `path` if a config accepts it there.
     fn value(
         &mut self,
         key: &'static Key,
@@ -194,7 +190,7 @@ impl ConfigFile {
     }
 }
 
-/// Whether there is no such file at all.
+/// Reports whether the file does not exist.
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

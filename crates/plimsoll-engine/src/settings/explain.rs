@@ -1,4 +1,4 @@
-//! Where each value in force comes from, for people. No hook asks.
+//! Explains where each effective setting comes from, for people. Hooks do not use this.
 
 use std::path::{Path, PathBuf};
 
@@ -11,44 +11,40 @@ use super::{Complaint, ConfigFile, Place, configs, database_url, under_environme
 use crate::paths::{self, Links};
 use crate::world::{World, is_off, overrides};
 
-/// Everything in force, with where it comes from.
+/// The effective settings with their origins.
 #[derive(Debug)]
 pub struct Explanation {
-    /// What is in force.
     pub settings: Settings,
-    /// Where each of our keys has its value from.
+    /// Origin of each of our keys.
     pub keys: Vec<(&'static Key, Origin)>,
-    /// What the agent's client is set to, by name.
+    /// Settings of the agent's client.
     pub client: Vec<ClientFact>,
-    /// What is set in a config but does not count.
+    /// Values in a config that are ignored.
     pub complaints: Vec<Complaint>,
-    /// Variables that are set but say nothing, in sentences.
+    /// Variables that are set without effect, as sentences.
     pub useless_variables: Vec<String>,
 }
 
-/// One thing that the agent's client is set to.
+/// One setting of the agent's client.
 #[derive(Debug)]
 pub struct ClientFact {
-    /// Its name, of the fields of [`ClientSettings`].
+    /// Name of a field of [`ClientSettings`].
     pub name: String,
-    /// Its value.
     pub value: Value,
-    /// Where that comes from.
     pub origin: Origin,
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody has set it.
     Default,
-    /// A file, and where in it, as far as that is known.
+    /// A file, with the position if known.
     File(PathBuf, Option<Place>),
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(&'static str),
 }
 
-/// Explains what is in force in `project`.
+/// Explains the effective settings in `project`.
 pub fn explain(world: &World, agent: &'static dyn Agent, project: &Path) -> Explanation {
     let (configured, files) = configs(world, project, paths::read_small);
     let settings = under(&configured, world.variables());
@@ -69,15 +65,14 @@ pub fn explain(world: &World, agent: &'static dyn Agent, project: &Path) -> Expl
 
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What is in force under an environment.
+/// Applies an environment to the configured settings.
 fn under(configured: &Settings, env: Env<'_>) -> Settings {
     let settings = configured.clone().overridden(&overrides(env));
     let team = under_environment(settings.team, env);
     Settings { enabled: settings.enabled && !is_off(env), team, ..settings }
 }
 
-/// The variable that decides about `key`: of several, the first that alone leads to what is in
-/// force.
+/// Returns the variable that decides `key`: the first that leads to the effective value by itself.
 fn variable(
     world: &World,
     key: &Key,
@@ -92,7 +87,7 @@ fn variable(
     names.find(|name| decides(name))
 }
 
-/// An environment in which nothing is set but the variable called `name`.
+/// Returns an environment with only the variable `name`.
 fn only<'a>(world: &'a World, name: &'a str) -> impl Fn(&str) -> Option<String> + 'a {
     move |asked| world.env(asked).filter(|_| asked == name)
 }
@@ -101,7 +96,7 @@ fn says_something(env: Env<'_>) -> bool {
     overrides(env) != Overrides::default() || is_off(env) || database_url(env).is_some()
 }
 
-/// Variables that are set and change nothing, each with what it takes.
+/// Describes variables that are set without effect, each with the values it takes.
 pub fn useless_variables(world: &World) -> Vec<String> {
     let useless = |name: &str| world.env(name).is_some() && !says_something(&only(world, name));
     let mut sentences = Vec::new();
@@ -113,7 +108,7 @@ pub fn useless_variables(world: &World) -> Vec<String> {
     sentences
 }
 
-/// The file that decides about `key`, under whichever of its names.
+/// Returns the file that sets `key`, under any of its names.
 fn file(files: &[ConfigFile], key: &Key) -> Option<Origin> {
     let is_meant = |other: &&Key| other.name == key.name || other.alias_of == Some(key.name);
     let place =
@@ -122,7 +117,7 @@ fn file(files: &[ConfigFile], key: &Key) -> Option<Origin> {
     Some(Origin::File(file.path.clone(), Some(place)))
 }
 
-/// What the client is set to.
+/// Returns the settings of the client.
 fn client(world: &World, agent: &'static dyn Agent, project: &Path) -> Vec<ClientFact> {
     let files = world.with_home(agent, |home| agent.client().files(home, project));
     let read = |path: PathBuf| Some((paths::read_small(&path, Links::Followed).ok()?, path));
@@ -137,7 +132,7 @@ fn client(world: &World, agent: &'static dyn Agent, project: &Path) -> Vec<Clien
     in_force.into_iter().map(fact).collect()
 }
 
-/// The first source that alone makes the client's setting `name` another than the default.
+/// Returns the first source that by itself changes the client's setting `name` from its default.
 fn client_origin(
     world: &World,
     agent: &'static dyn Agent,

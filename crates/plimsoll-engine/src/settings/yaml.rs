@@ -1,4 +1,4 @@
-//! YAML with the place of everything in it.
+//! YAML with source positions.
 
 use std::fmt;
 
@@ -7,12 +7,11 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_saphyr::{Error, Location, Spanned};
 
-/// Where something stands in a file, counted from 1.
+/// A position in a file, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line.
     pub line: u64,
-    /// The column, in characters.
+    /// In characters.
     pub column: u64,
 }
 
@@ -22,17 +21,16 @@ impl Place {
     }
 }
 
-/// A value as it is written.
+/// A parsed value.
 #[derive(Debug)]
 pub(super) enum Node {
-    /// Keys with their places, and what stands under them.
+    /// Keys with their positions, and values.
     Map(Vec<(String, Place, Node)>),
-    /// Anything else.
     Leaf(Value),
 }
 
 impl Node {
-    /// The same without places.
+    /// Converts to a value without positions.
     pub(super) fn value(self) -> Value {
         match self {
             Self::Map(members) => {
@@ -43,7 +41,7 @@ impl Node {
     }
 }
 
-/// Reads a file. What is said of one that makes no sense repeats none of it.
+/// Parses a file. Error messages repeat nothing of its content.
 pub(super) fn read(text: &str) -> Result<Node, (Option<Place>, &'static str)> {
     serde_saphyr::from_str(text).map_err(|error| {
         let what = match error.without_snippet() {

@@ -1,9 +1,9 @@
-//! Asking sessions for the checkpoint that their own hooks have not made.
+//! Asks sessions for checkpoints that their own hooks have not made.
 //!
-//! A session that crosses the checkpoint line, or works for half an hour without a checkpoint, gets a
-//! message on the board, one per crossing. Its own hook acts first and has ten seconds for it, unless
-//! the user wants the watcher alone to decide. That it was asked stands in the session's spool, where
-//! the hooks void it when the window is emptied: so the next watcher knows, too.
+//! A session that crosses the checkpoint threshold, or works for half an hour without a checkpoint,
+//! gets one message on the board per crossing. Its own hook has ten seconds to act first, unless
+//! the user's settings leave the decision to the watcher. The request is recorded in the session's
+//! spool, where the hooks reset it after a compaction, so the next watcher knows of it too.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -23,42 +23,42 @@ use crate::settings;
 use crate::spool::{self, Locked, SpoolLine};
 use crate::world::{World, now};
 
-/// How long a session's own hook has for its checkpoint.
+/// Time for a session's own hook to make the checkpoint.
 const GRACE: Duration = Duration::from_secs(10);
-/// Messages to many sessions lie so far apart: all of them would begin to write at once.
+/// Interval between messages to several sessions, so that they do not all write at once.
 const APART: Duration = Duration::from_millis(2);
-/// When a session is tried again whose hook is at work right now.
+/// Delay before retrying a session whose spool is locked by a hook.
 const AGAIN: Duration = Duration::from_millis(100);
-/// When one is tried again that could not be asked: a disk that is full has room again at some time.
+/// Delay before retrying a session after an error, such as a full disk.
 const LATER: Duration = Duration::from_secs(60);
-/// How long a request waits for a session that does nothing.
+/// Time until a request expires.
 const LIVES: Duration = Duration::from_secs(24 * 3600);
 
-/// Who may have to be asked.
+/// The sessions that may have to be asked.
 pub(super) struct Asking<'a> {
     world: &'a World,
     begun: Instant,
     sessions: HashMap<SessionId, Asked>,
-    /// Whose turn it is when, in steps of [`APART`] since we began.
+    /// Scheduled sessions by time, in steps of [`APART`] since `begun`.
     turns: BTreeMap<u64, SessionId>,
 }
 
-/// What is known of a session.
+/// State of one session.
 struct Asked {
     project: PathBuf,
-    /// Its window is over the line.
+    /// Whether the window is over the threshold.
     is_over: bool,
-    /// When it began, or else when it was first seen; in milliseconds since the epoch.
+    /// Start of the session, or when it was first seen; in milliseconds since the epoch.
     begun: u64,
-    /// Before that moment the clock asks for nothing.
+    /// No request because of elapsed time before this time.
     rests_until: u64,
-    /// What it may have to be asked for.
+    /// Pending request.
     waits: Option<Waits>,
 }
 
 struct Waits {
     crossing: Crossing,
-    /// When that was noticed, in milliseconds since the epoch.
+    /// Time of the crossing, in milliseconds since the epoch.
     since: u64,
     turn: u64,
 }
@@ -69,7 +69,7 @@ impl<'a> Asking<'a> {
         Self { world, begun: Instant::now(), sessions, turns }
     }
 
-    /// A window was read, or written to.
+    /// Handles a new reading of a window, or a write to its transcript.
     pub(super) fn saw(&mut self, owner: &Owner, standing: Option<&Standing>, wrote: bool) {
         if owner.subagent.is_some() {
             return;
@@ -82,7 +82,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Nobody asks a session that is over.
+    /// Drops a session that has ended.
     pub(super) fn ended(&mut self, owner: &Owner) {
         let Owner { session, subagent } = owner;
         if subagent.is_some() {
@@ -93,13 +93,13 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// When the next one is to be asked.
+    /// Returns when the next session is to be asked.
     pub(super) fn due(&self) -> Option<Instant> {
         let after = |turn: &u64| Duration::from_micros(turn * APART.as_micros() as u64);
         self.turns.keys().next().map(|turn| self.begun + after(turn))
     }
 
-    /// Asks all whose turn it is, and gives what is to be told of it.
+    /// Asks all sessions that are due. Returns the notices.
     pub(super) fn ask(&mut self) -> Vec<(Owner, Change)> {
         let mut told = Vec::new();
         let turn = self.turn(Duration::ZERO);
@@ -145,7 +145,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The session works: maybe it has for long.
+    /// Checks how long a working session has had no checkpoint.
     fn wrote(&mut self, session: &SessionId) {
         let (now, spool) = (now(), self.world.paths.spool_of(session, None));
         let Some(known) = self.sessions.get_mut(session).filter(|it| it.rests_until <= now) else {
@@ -154,7 +154,7 @@ impl<'a> Asking<'a> {
         let since = spool::state(&spool).ok().and_then(|state| state.since).unwrap_or(known.begun);
         known.rests_until = since.saturating_add(policy::LONGEST_WITHOUT);
         if known.rests_until <= now {
-            // It is looked at again as long as nothing is done about it.
+            // Check again later, as long as there is no checkpoint.
             known.rests_until = now + policy::LONGEST_WITHOUT;
             self.crossed(session, Crossing::Time { since });
         }
@@ -169,7 +169,7 @@ impl<'a> Asking<'a> {
         self.wait(session, crossing, now(), grace);
     }
 
-    /// Gives a session the next free turn after `time`.
+    /// Schedules a session in the next free slot after `time`.
     fn wait(&mut self, session: &SessionId, crossing: Crossing, since: u64, time: Duration) {
         let mut turn = self.turn(time);
         while self.turns.contains_key(&turn) {
@@ -181,7 +181,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The window has fallen below the line.
+    /// Drops a pending request after the window fell below the threshold.
     fn let_go(&mut self, session: &SessionId) {
         let at_line = |waits: &mut Waits| matches!(waits.crossing, Crossing::Line { .. });
         let known = self.sessions.get_mut(session);
@@ -190,12 +190,13 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The turn of a moment so far from now.
+    /// Returns the slot for a time from now.
     fn turn(&self, time: Duration) -> u64 {
         ((self.begun.elapsed() + time).as_micros() / APART.as_micros()) as u64
     }
 
-    /// Asks one session, unless somebody has seen to it. Its hooks cannot act meanwhile.
+    /// Asks one session, unless that is no longer necessary. Holds the spool's lock, so that its
+    /// hooks cannot act meanwhile.
     fn ask_one(&self, session: &SessionId, waits: &Waits) -> anyhow::Result<Outcome> {
         let paths = &self.world.paths;
         let spool = paths.spool_of(session, None);
@@ -214,7 +215,7 @@ impl<'a> Asking<'a> {
         if !board::is_asked(paths, session)? {
             board::post(paths, vec![message(session, known, reason.clone())], Lasting::Kill)?;
         }
-        // A watcher that is killed right here finds the message, and leaves it at that.
+        // If the watcher is killed here, the next one finds the message and posts no other.
         locked.append(&SpoolLine::unmeasured("asked", next))?;
         if settings.board_file
             && let Err(error) = board::mirror(paths, &known.project)
@@ -227,12 +228,13 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// What has come of asking.
+/// Result of asking a session.
 enum Outcome {
     Asked(Reason),
-    /// There is a checkpoint, or it was asked for before, or there is nobody to ask, or none is wanted.
+    /// There is a checkpoint, it was requested before, the session has ended, or checkpoints are
+    /// disabled.
     SeenTo,
-    /// A hook of the session is at work.
+    /// A hook of the session holds the lock.
     Busy,
 }
 

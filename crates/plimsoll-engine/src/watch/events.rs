@@ -1,7 +1,7 @@
-//! What the system tells of changes in folders.
+//! File system events of folders.
 //!
-//! One watch per folder, not per file, and nothing is asked for but what a change of contents or
-//! names tells: that we open a file ourselves must not wake us.
+//! One watch per folder, not per file, and only for changes of content and names: our own opening
+//! of a file must not wake us.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -14,33 +14,32 @@ use std::path::{Path, PathBuf};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-/// How many bytes of events are taken at once.
+/// Size of the event buffer in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// The folders that are watched, and what waits to be told of them.
+/// The watched folders and their pending events.
 pub(super) struct Events {
     inotify: OwnedFd,
     folders: HashMap<i32, PathBuf>,
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-/// What is to be told of a folder.
+/// Which events of a folder to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interest {
-    /// What comes and goes, and what is written to.
+    /// Created, deleted and modified files.
     Contents,
-    /// What comes.
+    /// Created files only.
     Names,
 }
 
-/// What has changed.
+/// Changes since the last call.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Files, each once.
     pub(super) files: HashSet<PathBuf>,
-    /// Folders that were not there before.
+    /// New folders.
     pub(super) folders: HashSet<PathBuf>,
-    /// More has changed than could be remembered.
+    /// The event queue overflowed.
     pub(super) is_incomplete: bool,
 }
 
@@ -51,7 +50,7 @@ impl Events {
         Ok(Self { inotify, folders: HashMap::new(), buffer })
     }
 
-    /// Watches a folder; one that is watched already stays so.
+    /// Watches a folder. Watching it again is harmless.
     pub(super) fn watch(&mut self, folder: &Path, interest: Interest) -> io::Result<()> {
         let comes = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
         let flags = match interest {
@@ -65,7 +64,7 @@ impl Events {
         Ok(())
     }
 
-    /// Takes all that waits to be told.
+    /// Takes all pending events.
     pub(super) fn take(&mut self) -> io::Result<Changed> {
         let mut changed = Changed::default();
         let mut reader = Reader::new(&self.inotify, &mut self.buffer);

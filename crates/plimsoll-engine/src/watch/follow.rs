@@ -1,8 +1,9 @@
-//! Following one transcript: what was appended is read, and what is read comes to the same reading
-//! as a look from the end.
+//! Follows one transcript: reads the appended records, and arrives at the same reading as a look
+//! from the end.
 //!
-//! Only what may move the anchor (a response, a compaction, a rewind) asks for another look from the
-//! end, which is as short as a hook's. So what is kept of a window is small whatever the transcript.
+//! Only records that may move the anchor (a response, a compaction, a rewind) require another look
+//! from the end, which is as short as a hook's. So the memory per window is small, whatever the
+//! size of the transcript.
 
 use std::io;
 use std::rc::Rc;
@@ -24,44 +25,42 @@ use crate::tail::Start;
 /// A window whose transcript is followed.
 pub(super) struct Follow {
     ground: Ground,
-    /// What was read so far, from the anchor on; nothing where nothing was ever counted.
+    /// Records folded since the anchor; `None` if there was never a token count.
     fold: Option<Fold>,
-    /// The last count lies so far back that it is not looked for again.
+    /// The last token count is too far back to be searched again.
     is_far: bool,
     activity: Activity,
-    /// What the hooks know of the last checkpoint.
+    /// What the hooks recorded about the last checkpoint.
     kept: Kept,
-    /// How the window stands.
     pub(super) standing: Standing,
 }
 
-/// What is known of a window from earlier looks.
+/// Facts about a window from earlier looks.
 #[derive(Default)]
 pub(super) struct Before {
     ground: Option<Ground>,
     activity: Activity,
 }
 
-/// What was appended to a transcript.
+/// Result of reading appended records.
 #[derive(Default)]
 pub(super) struct Appended {
-    /// The compactions in it.
     pub(super) compactions: Vec<Boundary>,
-    /// What is known of the window does not hold any more.
+    /// Whether the window has to be looked at again from the end.
     pub(super) is_lost: bool,
 }
 
-/// What the settings and the hooks know of a window.
+/// Settings and hook state of a window.
 pub(super) struct Known {
     pub(super) in_force: Rc<InForce>,
     pub(super) state: SessionState,
 }
 
-/// What the hooks know of a session's last checkpoint.
+/// What the hooks recorded about a session's last checkpoint.
 struct Kept {
-    /// When it was sealed, in milliseconds since the epoch.
+    /// Time of sealing, in milliseconds since the epoch.
     sealed: Option<u64>,
-    /// A hook has seen to the checkpoint line, and the window was not emptied since.
+    /// A hook handled the crossing of the checkpoint threshold, with no compaction since.
     is_seen_to: bool,
 }
 
@@ -71,7 +70,7 @@ impl Kept {
         Self { sealed, is_seen_to: state.crossed.is_some() }
     }
 
-    /// Whether it was sealed since the checkpoint line was crossed.
+    /// Reports whether the checkpoint was sealed after the threshold was crossed.
     fn is_since(&self, crossed: Option<Millis>) -> bool {
         let is_later = |sealed: u64| crossed.is_some_and(|crossed| sealed as Millis >= crossed);
         self.sealed.is_some_and(|sealed| self.is_seen_to || is_later(sealed))
@@ -79,7 +78,7 @@ impl Kept {
 }
 
 impl Follow {
-    /// Looks at a window from the end of its transcript. `known` tells what holds in a project.
+    /// Reads a window from the end of its transcript. `known` returns settings and hook state.
     pub(super) fn look(
         agent: &'static dyn Agent,
         transcript: &JsonLines,
@@ -90,8 +89,8 @@ impl Follow {
         let ground = ground.map_or_else(|| Ground::of(agent, transcript), Ok)?;
         let Known { in_force, state } = known(&ground);
         let load = Load::look(agent, transcript, ground.scope, &in_force, &state)?;
-        let fold = load.fold()?;
-        let checkpoint = load.checkpoint(&in_force);
+        let fold = load.fold(transcript)?;
+        let checkpoint = load.checkpoint(transcript, &in_force);
         activity.read_on(agent, transcript, ground.scope, checkpoint)?;
         let kept = Kept::of(&state);
         let standing = Standing {
@@ -111,14 +110,14 @@ impl Follow {
         Ok(Self { ground, fold, is_far, activity, kept, standing })
     }
 
-    /// Gives up what holds only until the next look. Before anything was counted, the beginning of
-    /// the transcript has not told all.
+    /// Keeps the facts that outlast a new look. The beginning of the transcript may be incomplete
+    /// until there is a token count.
     pub(super) fn into_before(self) -> Before {
         let Self { ground, fold, activity, .. } = self;
         Before { ground: fold.is_some().then_some(ground), activity }
     }
 
-    /// Reads what was appended since `offset`.
+    /// Reads the records appended since `offset`.
     pub(super) fn read_on(
         &mut self,
         agent: &'static dyn Agent,
@@ -146,7 +145,7 @@ impl Follow {
         Ok(appended)
     }
 
-    /// Whether an entry may move the anchor.
+    /// Reports whether an entry may move the anchor.
     fn is_lost_by(&self, entry: &Entry<'_>) -> bool {
         match &self.fold {
             Some(fold) if !self.is_far => !fold.goes_on_with(entry),
@@ -155,7 +154,8 @@ impl Follow {
     }
 }
 
-/// The reading of a window that is followed: by what was done in it where nothing was ever counted.
+/// Returns the reading of a followed window; estimated from its activity if there was never a token
+/// count.
 fn read(fold: Option<&Fold>, activity: &Activity, window: Window) -> Reading {
     let estimate = || activity.counts.reading(activity.bytes(), window.tokens);
     fold.and_then(Fold::reading).unwrap_or_else(estimate)
@@ -182,8 +182,8 @@ mod tests {
         Known { in_force: Rc::new(in_force), state: SessionState::default() }
     }
 
-    /// Lets a file grow by so many lines at a time, and compares what is followed with a look from
-    /// the end after each. Gives how often the end had to be looked at, and the number of steps.
+    /// Grows a file by some lines at a time, and compares the followed reading with a look from the
+    /// end after each step. Returns the number of looks from the end and of steps.
     fn grow(bytes: &[u8], lines: usize) -> (usize, usize) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let (mut follow, mut read_to): (Option<Follow>, _) = (None, 0);

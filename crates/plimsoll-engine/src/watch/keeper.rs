@@ -1,4 +1,4 @@
-//! Keeping what was read: the store takes in what is new, in few transactions.
+//! Ingests changed transcripts into the store, in few transactions.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,26 +11,26 @@ use crate::ingest::{Ingester, Transcript};
 use crate::log;
 use crate::world::{World, now};
 
-/// What is new is gathered for so long.
+/// How long to collect changes.
 const PERIOD: Duration = Duration::from_secs(2);
-/// For so long the store may keep the watcher from reading.
+/// How long ingesting may block the watcher.
 const TIME: Duration = Duration::from_millis(100);
-/// How long others are waited for; then it is tried again later.
+/// How long to wait for the store's lock before trying again later.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// How long a last attempt may take.
+/// Time limit for the last attempt.
 const LAST_TIME: Duration = Duration::from_secs(1);
-/// How many sessions are thinned at a time.
+/// Number of sessions to thin at a time.
 const THINNED: u32 = 50;
 
-/// What waits to be taken in.
+/// Queue of transcripts to ingest.
 pub(super) struct Keeper<'a> {
     world: &'a World,
     store: Option<Ingester<'a>>,
     waiting: HashMap<PathBuf, &'static dyn Agent>,
     due: Option<Instant>,
-    /// Compactions have come that the hooks are to know of.
+    /// Whether there are compactions that the hooks should learn about.
     has_lessons: bool,
-    /// The last attempt has failed, and somebody was told.
+    /// Whether the last attempt failed and was logged.
     has_failed: bool,
 }
 
@@ -40,28 +40,28 @@ impl<'a> Keeper<'a> {
         Self { world, store: None, waiting, due, has_lessons: true, has_failed: false }
     }
 
-    /// The window behind a transcript has news.
+    /// Adds a transcript with changes.
     pub(super) fn add(&mut self, agent: &'static dyn Agent, transcript: PathBuf) {
         self.waiting.insert(transcript, agent);
         self.due.get_or_insert_with(|| Instant::now() + PERIOD);
     }
 
-    /// A session was compacted, which is told to the hooks when it is taken in.
+    /// Notes that a session was compacted, so that the next ingestion updates the hooks.
     pub(super) fn compacted(&mut self) {
         self.has_lessons = true;
     }
 
-    /// When the store is to take in what waits.
+    /// Returns when to ingest next.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Takes in what waits. What cannot be done now is done another time.
+    /// Ingests the queue. The rest, or everything after a failure, is retried later.
     pub(super) fn keep(&mut self) {
         self.keep_for(TIME);
     }
 
-    /// Takes in what waits, for good.
+    /// Ingests the queue before the watcher ends.
     pub(super) fn finish(&mut self) {
         if self.due.is_some() {
             self.keep_for(LAST_TIME);
@@ -98,7 +98,7 @@ impl<'a> Keeper<'a> {
         self.waiting.extend(transcripts.into_iter().map(|(agent, path)| (path, agent)));
     }
 
-    /// Thins what is old.
+    /// Thins old readings in the store.
     pub(super) fn tidy(&mut self) {
         let thinned =
             self.store().and_then(|store| Ok(store.store.thin_readings(now() as i64, THINNED)?));
@@ -116,7 +116,7 @@ impl<'a> Keeper<'a> {
         Ok(self.store.insert(opened))
     }
 
-    /// Says what went wrong, once until it goes right again.
+    /// Logs an error, once until the next success.
     fn complain(&mut self, error: &anyhow::Error) {
         if !self.has_failed {
             log::write(&self.world.paths.log(), &format!("watch: {error:#}"));

@@ -1,4 +1,4 @@
-//! Which sessions and subagents are alive, and what becomes of them.
+//! Tracks which sessions and subagents are alive.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,22 +8,23 @@ use plimsoll_core::event::SessionId;
 
 use super::notice::Change;
 
-/// Who writes nothing for so long is idle.
+/// A session that writes nothing for this long is idle.
 pub(super) const IDLE: Duration = Duration::from_secs(600);
-/// What a client writes right after it has said that a session is over does not begin it anew.
+/// A write this soon after the end of a session does not start it again: clients write after the
+/// end.
 const AFTERWORD: Duration = Duration::from_secs(5);
-/// How long those who are gone are remembered.
+/// How long ended sessions are remembered.
 const MEMORY: Duration = Duration::from_secs(3600);
 
-/// All that were ever alive under our eyes.
+/// All sessions and subagents seen so far.
 #[derive(Default)]
 pub(super) struct Lives(HashMap<Owner, Life>);
 
 struct Life {
     phase: Phase,
-    /// When it last wrote, or the phase began.
+    /// Time of the last write, or start of the phase.
     since: Instant,
-    /// The client has noted it as running.
+    /// Whether the client listed it as running.
     is_noted: bool,
 }
 
@@ -34,19 +35,19 @@ enum Phase {
     Over,
 }
 
-/// A session that the client has noted, and whether its process is there.
+/// A session in the client's list, and whether its process lives.
 pub(super) struct Noted {
     pub(super) session: SessionId,
     pub(super) is_alive: bool,
 }
 
 impl Lives {
-    /// Someone is alive whom nobody need be told of.
+    /// Adds a live session without a notice.
     pub(super) fn know(&mut self, owner: Owner, now: Instant) {
         self.0.entry(owner).or_insert(Life::new(now));
     }
 
-    /// A transcript was written to.
+    /// Handles a write to a transcript.
     pub(super) fn wrote(&mut self, owner: &Owner, now: Instant) -> Option<Change> {
         let Some(life) = self.0.get_mut(owner) else {
             self.0.insert(owner.clone(), Life::new(now));
@@ -60,7 +61,7 @@ impl Lives {
         is_over.then_some(Change::Started)
     }
 
-    /// A session is over: `how` is told of it, and of its subagents.
+    /// Ends a session and its subagents. Returns the notices, with the change `how`.
     pub(super) fn end(
         &mut self,
         session: &SessionId,
@@ -75,12 +76,12 @@ impl Lives {
                 (owner.clone(), how.clone())
             })
             .collect();
-        // The session's own end is the last word of it.
+        // The session itself comes last.
         told.sort_by_key(|(owner, _)| owner.subagent.is_none());
         told
     }
 
-    /// What the client's notes say now.
+    /// Compares with the client's current list.
     pub(super) fn note(&mut self, notes: &[Noted], now: Instant) -> Vec<(Owner, Change)> {
         let mut told = Vec::new();
         for Noted { session, .. } in notes.iter().filter(|noted| noted.is_alive) {
@@ -88,7 +89,7 @@ impl Lives {
             let life = self.0.entry(owner.clone());
             let is_new = matches!(&life, std::collections::hash_map::Entry::Vacant(_));
             let life = life.or_insert(Life::new(now));
-            // A note that outlives the session by a moment begins nothing.
+            // An entry that is briefly still listed after the session's end starts nothing.
             life.is_noted |= life.phase != Phase::Over;
             told.extend(is_new.then_some((owner, Change::Started)));
         }
@@ -98,7 +99,7 @@ impl Lives {
         told
     }
 
-    /// The sessions that were noted and are not any more, or whose process has gone.
+    /// Returns sessions that are no longer listed, or whose process has ended.
     fn gone(&self, notes: &[Noted]) -> Vec<(SessionId, Change)> {
         let noted = self.0.iter().filter(|(_, life)| life.is_noted);
         let gone = noted.filter_map(|(owner, _)| {
@@ -110,7 +111,7 @@ impl Lives {
         gone.collect()
     }
 
-    /// Those who have been silent for long; those who are long gone are forgotten.
+    /// Marks silent sessions idle and drops ended ones after an hour.
     pub(super) fn tire(&mut self, now: Instant) -> Vec<(Owner, Change)> {
         self.0
             .retain(|_, life| life.phase != Phase::Over || now.duration_since(life.since) < MEMORY);

@@ -1,7 +1,7 @@
-//! One watcher per machine.
+//! The lock for one watcher per machine.
 //!
-//! The lock falls with the process that holds it, however that ends; what is written in the file is
-//! only who it is.
+//! The system releases the lock when its process ends, in whatever way. The file's content only
+//! says who holds it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -11,34 +11,32 @@ use serde::{Deserialize, Serialize};
 use crate::paths::{self, Links, Paths};
 use crate::world::now;
 
-/// The right to watch, as long as it is kept.
+/// The right to watch, while this value lives.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
-/// Who watches.
+/// The process that watches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// The process.
     pub process: u32,
-    /// Since when, in milliseconds since the epoch.
+    /// Start time in milliseconds since the epoch.
     pub since: u64,
 }
 
-/// Why nobody else may watch.
+/// Reason why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLocked {
-    /// Somebody does; nothing is known of who has only just begun.
+    /// Another watcher runs; `None` if it has only just started.
     #[error("another watcher runs")]
     Held(Option<Holder>),
-    /// The system refuses.
     #[error("could not lock the watcher's file")]
     Io(#[from] io::Error),
 }
 
 impl Lock {
-    /// Takes the right to watch on this machine.
+    /// Takes the lock.
     pub fn take(paths: &Paths) -> Result<Self, NotLocked> {
         let mut file = paths::append(&paths.watch_lock())?;
         match file.try_lock() {
@@ -53,7 +51,7 @@ impl Lock {
     }
 }
 
-/// Whether somebody watches this machine.
+/// Reports whether a watcher runs on this machine.
 pub fn is_watched(paths: &Paths) -> bool {
     let file = paths::open(&paths.watch_lock(), Links::Refused);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

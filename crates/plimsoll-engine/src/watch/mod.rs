@@ -1,9 +1,10 @@
-//! Following every session on the machine, as long as somebody wants to know.
+//! Follows every session on the machine.
 //!
-//! The watcher is the movement of a hook call begun at a file: what was appended to a transcript is
-//! read, the reading is told, and the store takes in what is new. A session whose hooks have not made
-//! the checkpoint that is due is asked for it on the board. One thread, one loop, one closed set of
-//! reasons to wake; it sleeps as long as nothing happens. Hooks never need it.
+//! The watcher takes the same path as a hook call, starting from a file: it reads what was appended
+//! to a transcript, reports the reading, and ingests the rest into the store. If a session's hooks
+//! have not made a checkpoint that is due, the watcher requests it on the board. One thread, one
+//! loop, one closed set of reasons to wake; it sleeps while nothing happens. Hooks never depend on
+//! it.
 
 mod asking;
 mod events;
@@ -39,12 +40,11 @@ use crate::running;
 use crate::settings;
 use crate::world::{self, World};
 
-/// A file that is written to all the time is read once in so long.
+/// Minimum interval between two reads of a file that is written all the time.
 const PACE: Duration = Duration::from_millis(100);
-/// How often it is looked who is gone, or has fallen silent.
+/// Interval between checks for ended and idle sessions.
 const TICK: Duration = Duration::from_secs(30);
-/// More than this nobody waits between two looks at everything, and clocks count no further than they
-/// can.
+/// Longest interval between two polls, within the range of the clock.
 const LONGEST_PERIOD: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Follows every session of some agents.
@@ -53,38 +53,37 @@ pub struct Watcher<'a> {
     files: Files<'a>,
     lives: Lives,
     keeper: Keeper<'a>,
-    /// Nothing where others act.
+    /// `None` if another watcher asks for checkpoints.
     asking: Option<Asking<'a>>,
-    /// What is to be told.
+    /// Notices to report.
     news: Vec<Notice>,
-    /// How often every file is looked at, whatever the system tells.
+    /// Interval between two looks at every file, regardless of events.
     poll_period: Duration,
     next_poll: Instant,
     next_tick: Instant,
-    /// When changes are looked at again, at the earliest.
+    /// Earliest time to handle events again.
     next_changes: Instant,
 }
 
-/// Why the watcher wakes.
+/// Reason to wake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wake {
-    /// Somebody ends it.
     Stop,
-    /// The system tells of changes.
+    /// File system events.
     Changes,
-    /// Every file is to be looked at.
+    /// Look at every file.
     Poll,
-    /// It is to be looked who is gone.
+    /// Check for ended and idle sessions.
     Tick,
-    /// The store is to take in what is new.
+    /// Ingest into the store.
     Keep,
-    /// A session is to be asked for a checkpoint.
+    /// Ask a session for a checkpoint.
     Ask,
 }
 
 impl<'a> Watcher<'a> {
-    /// A watcher that is told of changes by the system, if that can, and looks at everything once in
-    /// a configured while.
+    /// Creates a watcher that uses file system events if available, and polls at the configured
+    /// interval.
     pub fn new(world: &'a World, agents: &'static [&'static dyn Agent]) -> Self {
         let settings = settings::of_user(world);
         let events = Events::open().map_err(|error| {
@@ -95,15 +94,14 @@ impl<'a> Watcher<'a> {
         Self::with(world, agents, events.ok(), period)
     }
 
-    /// The same, but it only looks: nobody is asked for anything. For those who watch beside the one
-    /// that holds the lock.
+    /// Turns off requests for checkpoints, for watchers beside the one that holds the lock.
     #[must_use]
     pub fn only_looking(mut self) -> Self {
         self.asking = None;
         self
     }
 
-    /// A watcher that is told of nothing, and looks at everything every `period`.
+    /// Creates a watcher without events that polls at an interval of `period`.
     pub fn polling(
         world: &'a World,
         agents: &'static [&'static dyn Agent],
@@ -133,8 +131,8 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Watches until `stop` is told to, or `tell` wants no more. What is known at the beginning of
-    /// those who are alive is told first; what has changed at once is told together.
+    /// Watches until `stop` fires or `tell` returns `Break`. Reports the live sessions first;
+    /// changes that occur together are reported together.
     pub fn run(
         &mut self,
         stop: &Stop,
@@ -169,7 +167,7 @@ impl<'a> Watcher<'a> {
             let events = self.files.events().filter(|_| !rests);
             match sleep(stop, events, until.saturating_duration_since(now))? {
                 None if Instant::now() >= next => return Ok(wake),
-                // Those who wait for the clock have waited long enough.
+                // Timers that are overdue take precedence over events.
                 Some(Wake::Changes) if now >= next => return Ok(wake),
                 None => {}
                 Some(other) => return Ok(other),
@@ -177,7 +175,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// What is to be done next by the clock, and when.
+    /// Returns the next timer.
     fn next(&self) -> (Instant, Wake) {
         let keep = self.keeper.due().map(|due| (due, Wake::Keep));
         let ask = self.asking.as_ref().and_then(Asking::due).map(|due| (due, Wake::Ask));
@@ -199,7 +197,7 @@ impl<'a> Watcher<'a> {
         self.tell(told);
     }
 
-    /// Takes what the system has told since.
+    /// Handles file system events.
     fn changes(&mut self) -> io::Result<()> {
         let now = Instant::now();
         self.next_changes = now + PACE;
@@ -243,7 +241,7 @@ impl<'a> Watcher<'a> {
         self.tell(told.into_iter().flatten());
     }
 
-    /// What has been seen of a window becomes what is told of it.
+    /// Turns an observation of a window into notices.
     fn take(&mut self, seen: files::Seen, now: Instant) {
         let files::Seen { owner, transcript, wrote, written, is_over, compactions, standing } =
             seen;
@@ -276,7 +274,7 @@ impl<'a> Watcher<'a> {
         self.tell(told);
     }
 
-    /// Removes from the board what nobody need read any more.
+    /// Removes expired messages from the board.
     fn tidy_board(&self) {
         if let Err(error) = board::tidy_and_show(self.world) {
             log::write(
@@ -286,7 +284,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// What the client has noted of running sessions.
+    /// Reads the client's list of running sessions.
     fn notes(&self) -> Vec<Noted> {
         let noted = running::noted(self.world).into_iter();
         noted
@@ -301,7 +299,7 @@ impl<'a> Watcher<'a> {
         self.tell_of(world::now(), changes);
     }
 
-    /// Tells of what happened at a moment.
+    /// Queues notices with a given time.
     fn tell_of(&mut self, at: u64, changes: impl IntoIterator<Item = (Owner, Change)>) {
         for (owner, change) in changes {
             let is_over = matches!(change, Change::Ended | Change::Died);
@@ -313,7 +311,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-/// Sleeps for `time`, or until it is told to stop or of changes.
+/// Sleeps for `time`, or until a stop or an event.
 fn sleep(stop: &Stop, events: Option<&Events>, time: Duration) -> io::Result<Option<Wake>> {
     let mut asked = vec![PollFd::new(stop, PollFlags::IN)];
     asked.extend(events.map(|events| PollFd::new(events, PollFlags::IN)));

@@ -1,4 +1,4 @@
-//! What a watcher tells.
+//! Notices that a watcher reports.
 
 use std::path::PathBuf;
 
@@ -12,75 +12,69 @@ use plimsoll_core::time::utc;
 use plimsoll_core::trigger::Trigger;
 use plimsoll_core::window::Window;
 
-/// A change in a session, or in one of its subagents.
+/// A change in a session or in one of its subagents.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// When it was noticed, in milliseconds since the epoch; of what stands in a transcript, when that
-    /// was last written to.
+    /// Time of observation in milliseconds since the epoch; for changes in a transcript, its
+    /// modification time.
     pub at: u64,
-    /// Whose it is.
     pub owner: Owner,
-    /// What has changed.
     pub change: Change,
 }
 
-/// What may change.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// It has begun, or goes on after it was over.
+    /// It has begun, or continues after its end.
     Started,
-    /// Its window holds more, or less, or is another.
+    /// Its window has a new reading.
     Read(Box<Standing>),
-    /// The client has compacted it.
+    /// The client compacted it.
     Compacted(Boundary),
-    /// It was asked for a checkpoint.
+    /// A checkpoint was requested.
     Asked(Reason),
     /// It has written nothing for a while.
     Idle,
-    /// It is over.
     Ended,
-    /// Its process is gone, and nobody has said that it is over.
+    /// Its process has ended without the client reporting the end.
     Died,
 }
 
-/// How a window stands.
+/// State of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// How full it is.
     pub reading: Reading,
-    /// Its size.
     pub window: Window,
-    /// Where the client compacts it.
+    /// Where the client compacts the window.
     pub trigger: Trigger,
-    /// Where a checkpoint is due.
+    /// Checkpoint threshold in tokens.
     pub checkpoint: Tokens,
-    /// What was done since it was last emptied.
+    /// Activity since the last compaction.
     pub counts: Counts,
-    /// When the session's last checkpoint was sealed, in milliseconds since the epoch.
+    /// Time of the session's last checkpoint, in milliseconds since the epoch.
     pub sealed: Option<u64>,
-    /// Whether that was since the window has crossed the checkpoint line, if it has.
+    /// Whether that checkpoint was made after the window crossed the threshold.
     pub is_kept: bool,
-    /// Whether anything is recommended in its project (`auto_context.enabled`).
+    /// Whether advice is enabled in the project (`auto_context.enabled`).
     pub advises: bool,
-    /// The model that answered last.
+    /// Model of the last response.
     pub model: Option<String>,
-    /// The folder the agent was started in.
+    /// Folder in which the agent was started.
     pub project: PathBuf,
-    /// When the session began, in milliseconds since the epoch, if its transcript tells.
+    /// Start of the session in milliseconds since the epoch, if known.
     pub started: Option<u64>,
 }
 
 impl Standing {
-    /// Whether a checkpoint is due. At the client's trigger it is not: the compaction follows at once,
-    /// and makes its own checkpoint. A reading that is only estimated, not counted, does not show that
-    /// the trigger is reached.
+    /// Reports whether a checkpoint is due. At the client's trigger it is not, because the
+    /// compaction that follows makes its own checkpoint. A reading that is only estimated does not
+    /// prove that the trigger is reached.
     pub fn is_over_line(&self) -> bool {
         let used = self.reading.used;
         let compacts = |trigger: Tokens| self.reading.anchor.is_some() && used >= trigger;
         used >= self.checkpoint && !self.trigger.tokens().is_some_and(compacts)
     }
 
-    /// What is to be done about it.
+    /// Returns the recommendation.
     pub fn status(&self) -> ContextStatus {
         match self.is_over_line() {
             false => ContextStatus::Normal,
@@ -89,7 +83,7 @@ impl Standing {
         }
     }
 
-    /// How its context stands, in short.
+    /// Returns the figures for the JSON output.
     pub fn metrics(&self) -> ContextMetrics {
         ContextMetrics {
             estimated_usage: (self.usage() * 1000.0).round() / 1000.0,
@@ -99,7 +93,7 @@ impl Standing {
         }
     }
 
-    /// The share of the window that is used, at most 1.
+    /// Returns the used share of the window, at most 1.
     fn usage(&self) -> f64 {
         (self.reading.used as f64 / self.window.tokens.max(1) as f64).min(1.0)
     }

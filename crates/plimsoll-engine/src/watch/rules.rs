@@ -1,4 +1,4 @@
-//! The settings in force, of many projects at once.
+//! Effective settings of many projects, cached.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use plimsoll_core::event::AgentId;
 use crate::settings::{self, InForce};
 use crate::world::World;
 
-/// How long settings hold before their files are looked at again: many sessions grow at once.
+/// How long settings are cached: many sessions grow at once.
 const HOLD: Duration = Duration::from_secs(5);
-/// So many projects are remembered.
+/// Maximum number of cached projects.
 const MOST: usize = 512;
 
-/// What was in force in each project when it was last looked at.
+/// Effective settings by project, with the time of loading.
 #[derive(Default)]
 pub(super) struct Rules(HashMap<(AgentId, PathBuf), (Instant, Rc<InForce>)>);
 

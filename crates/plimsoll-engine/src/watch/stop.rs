@@ -1,39 +1,39 @@
-//! Ending a watcher from elsewhere: another thread, or a signal.
+//! Stops a watcher from another thread or a signal handler.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// What ends a watcher. The watcher ends too when this is dropped.
+/// Stops a watcher, also when dropped.
 #[derive(Debug)]
 pub struct Stopper(UnixStream);
 
-/// What a watcher is ended by.
+/// The watcher's side of a [`Stopper`].
 #[derive(Debug)]
 pub struct Stop(UnixStream);
 
-/// A stopper, and what it stops.
+/// Creates a stopper with the watcher's side.
 pub fn stopper() -> io::Result<(Stopper, Stop)> {
     let (stopper, stop) = UnixStream::pair()?;
-    // A second signal must not find the first in its way.
+    // A second signal must not block if the first is still unread.
     stopper.set_nonblocking(true)?;
     Ok((Stopper(stopper), Stop(stop)))
 }
 
 impl Stopper {
-    /// Ends the watcher, as soon as it has told what it knows.
+    /// Stops the watcher once it has reported its pending notices.
     pub fn stop(&self) {
-        // Whoever is gone, or has been told, need not be told again.
+        // An error means that the watcher has ended or was stopped already.
         let _ = (&self.0).write_all(&[0]);
     }
 
-    /// Another one for the same watcher.
+    /// Returns another stopper for the same watcher.
     pub fn another(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
 }
 
-/// A byte written there stops the watcher.
+/// Writing a byte to this descriptor stops the watcher.
 impl From<Stopper> for OwnedFd {
     fn from(stopper: Stopper) -> Self {
         stopper.0.into()

@@ -1,7 +1,7 @@
-//! Which stretches of a transcript the user went back behind.
+//! Finds the parts of a transcript that the user rewound.
 //!
-//! What the user says instead follows the same record as what they took back, so two prompts with the
-//! same parent tell of it. All that stands between the two is no part of the conversation any more.
+//! After a rewind, the new prompt has the same parent as the old one. So two prompts with the same
+//! parent mark a rewind, and everything between them is no longer part of the conversation.
 
 use std::ops::Range;
 
@@ -9,36 +9,37 @@ use plimsoll_core::entry::{self, EntryId};
 use plimsoll_extract::work::{WorkEvent, WorkRecord};
 use serde::{Deserialize, Serialize};
 
-/// The prompts of a conversation, each seen once and in the order of the file.
+/// The prompts of a conversation, each once and in file order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Chain {
-    /// How far the transcript was looked at.
+    /// How far the transcript was read.
     pub(super) end: u64,
-    /// Where each prompt begins, and what it follows.
+    /// Offset and predecessor of each prompt.
     prompts: Vec<(u64, Follows)>,
     dead: Vec<Range<u64>>,
 }
 
-/// What a prompt follows.
+/// Predecessor of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Follows {
     Record(EntryId),
-    /// It is the first one.
+    /// The first prompt.
     Nothing,
-    /// It is none, but a compaction: what comes after it has another first one.
+    /// Not a prompt but a compaction, after which there is a new first prompt.
     Compaction,
 }
 
-/// How many prompts are kept when there are twice as many: nobody goes back further.
+/// Once there are twice this many prompts, only the newest of this number are kept: nobody rewinds
+/// further.
 const MOST: usize = 150;
 
 impl Chain {
-    /// Whether the record that begins here is a part of the conversation, as far as is known.
+    /// Reports whether the record at `offset` is part of the conversation, as far as is known.
     pub(super) fn holds(&self, offset: u64) -> bool {
         !self.dead.iter().any(|dead| dead.contains(&offset))
     }
 
-    /// Takes a record that was not seen before. Tells whether the user went back with it.
+    /// Adds a record. Returns whether it is a rewind. Records before `end` are ignored.
     pub(super) fn follow(&mut self, record: &WorkRecord<'_>, place: &Range<u64>) -> bool {
         if place.start < self.end {
             return false;
@@ -51,7 +52,7 @@ impl Chain {
             return false;
         }
         let follows = match record.follows {
-            // Nobody goes back in a flat log.
+            // A flat log has no rewinds.
             entry::Follows::Previous => return false,
             entry::Follows::Entry(id) => Follows::Record(id),
             entry::Follows::Nothing => Follows::Nothing,
@@ -67,7 +68,7 @@ impl Chain {
         before.is_some()
     }
 
-    /// The prompt that followed the same record.
+    /// Finds the prompt with the same predecessor.
     fn before(&self, follows: Follows) -> Option<usize> {
         let compaction =
             || self.prompts.iter().rposition(|(_, known)| *known == Follows::Compaction);

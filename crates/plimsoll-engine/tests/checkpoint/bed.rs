@@ -1,4 +1,4 @@
-//! A home and a project to checkpoint.
+//! A home and a project to make checkpoints in.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,11 +13,11 @@ use plimsoll_engine::checkpoint::{Draft, Listed, Place, Sealed, index, list, sea
 use plimsoll_engine::world::World;
 use plimsoll_extract::checkpoint::SECTIONS;
 
-/// The moment that drafts are of.
+/// Creation time of drafts.
 pub(crate) const NOW: Millis = 1_794_722_294_946;
 
 pub(crate) struct Bed {
-    /// Where everything of the test is.
+    /// Folder of the whole test.
     root: tempfile::TempDir,
     pub(crate) place: Place,
 }
@@ -35,7 +35,7 @@ impl Bed {
         self.root.path()
     }
 
-    /// The folder of the checkpoints.
+    /// Returns the folder of the checkpoints.
     pub(crate) fn folder(&self) -> PathBuf {
         self.place.path()
     }
@@ -56,8 +56,8 @@ impl Bed {
         index::entries(&self.place)
     }
 
-    /// Everything that must hold whatever happened: what is listed is whole and ours, what is
-    /// indexed is there, and the link leads to one of them.
+    /// Checks the invariants: listed checkpoints are intact and ours, indexed ones exist, and the
+    /// link points to one of them.
     #[track_caller]
     pub(crate) fn check(&self) {
         let listed = self.list();
@@ -81,7 +81,7 @@ impl Bed {
         assert_eq!(iterations.collect::<BTreeSet<_>>().len(), listed.len(), "given away twice");
     }
 
-    /// Files that somebody left half-written.
+    /// Returns temporary files that were left over.
     pub(crate) fn litter(&self) -> Vec<PathBuf> {
         let mut found = all_under(self.root());
         found.retain(|path| path.extension().is_some_and(|ending| ending == "tmp"));
@@ -89,13 +89,13 @@ impl Bed {
     }
 }
 
-/// The world of a user whose home is below `root`.
+/// Creates the environment of a user whose home is below `root`.
 pub(crate) fn world(root: &Path) -> World {
     let home = root.join("home").to_str().unwrap().to_owned();
     World::new(Box::new(move |name| (name == "HOME").then(|| home.clone()))).unwrap()
 }
 
-/// The place of a project below `root`.
+/// Creates the place of a project below `root`.
 pub(crate) fn place(root: &Path, project: &str) -> Place {
     let place = Place::of(&world(root), DEFAULT, root.join(project));
     Place { patience: Duration::from_secs(100), ..place }
@@ -122,7 +122,7 @@ pub(crate) fn body() -> String {
     SECTIONS.iter().map(|name| format!("## {name}\n- [a.rs:1] - something\n\n")).collect()
 }
 
-/// Every file and folder below `folder`; links are not followed.
+/// Lists every file and folder below `folder`, without following symbolic links.
 pub(crate) fn all_under(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in folder.read_dir().unwrap() {

@@ -1,4 +1,4 @@
-//! Sealing in a process of its own, which can be killed or bound.
+//! Seals in a separate process, which can be killed or restricted.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,15 +10,15 @@ use plimsoll_engine::world;
 
 use crate::bed::{draft, place};
 
-/// What a process says before each.
+/// Printed before each seal.
 pub(crate) const BEGIN: &str = "begin\n";
 
 const ROOT: &str = "PLIMSOLL_TEST_ROOT";
 const SESSION: &str = "PLIMSOLL_TEST_SESSION";
 const TIMES: &str = "PLIMSOLL_TEST_TIMES";
 
-/// A process that seals so many checkpoints in the project below `root`. It prints `begin`, then
-/// `sealed ID` or `unsealed WHY`, for each.
+/// Creates a command that seals `times` checkpoints in the project below `root`. For each it prints
+/// `begin`, then `sealed ID` or `unsealed WHY`.
 pub(crate) fn sealing(root: &Path, session: &str, times: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child::seals_when_asked_to", "--nocapture"]);
@@ -27,24 +27,24 @@ pub(crate) fn sealing(root: &Path, session: &str, times: usize) -> Command {
     command
 }
 
-/// The ids that a process said it has sealed.
+/// Returns the ids that a process reported as sealed.
 pub(crate) fn reported(stdout: &[u8]) -> Vec<String> {
     after(stdout, "sealed ")
 }
 
-/// Why a process could not seal.
+/// Returns the errors that a process reported.
 pub(crate) fn refused(stdout: &[u8]) -> Vec<String> {
     after(stdout, "unsealed ")
 }
 
-/// Whole lines only: who is killed while speaking has said nothing.
+/// Parses complete lines only: a process killed while printing has reported nothing.
 fn after(stdout: &[u8], begin: &str) -> Vec<String> {
     let text = String::from_utf8_lossy(stdout);
     let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     lines.filter_map(|line| line.strip_prefix(begin)).map(str::to_owned).collect()
 }
 
-/// Not a test of its own: what [`sealing`] starts.
+/// Not a test: the process that [`sealing`] starts.
 #[test]
 fn seals_when_asked_to() {
     let Ok(root) = std::env::var(ROOT) else { return };

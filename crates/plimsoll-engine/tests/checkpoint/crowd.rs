@@ -1,4 +1,4 @@
-//! Many at once.
+//! Many processes sealing at once.
 
 use std::collections::BTreeSet;
 use std::process::Child;

@@ -1,4 +1,4 @@
-//! Disks and folders that do not play along.
+//! Full disks, missing permissions and vanishing folders.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use crate::child::{refused, reported, sealing};
 
 const NOBODY: u32 = 65_534;
 
-/// A process of a user whom permissions bind; root is bound by none.
+/// Makes a command run as a user who is subject to permissions, which root is not.
 fn as_plain_user(bed: &Bed, command: &mut Command) {
     if rustix::process::geteuid().is_root() {
         for path in all_under(bed.root()).iter().map(PathBuf::as_path).chain([bed.root()]) {
@@ -27,10 +27,11 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// The test binary where every user may start it.
+/// Copies the test binary to where every user can run it.
 fn reachable(bed: &Bed, command: &Command) -> Command {
     let copy = bed.root().join("child");
-    // Not by ourselves: what is open for writing in a process that forks cannot be started.
+    // With `cp`, not in this process: a file that a forking process has open for writing cannot be
+    // run.
     let copied = Command::new("cp").arg(command.get_program()).arg(&copy).status().unwrap();
     assert!(copied.success());
     let mut again = Command::new(copy);
@@ -49,7 +50,7 @@ fn check_unsealed(bed: &Bed, command: &mut Command, words: &str) {
     assert_eq!(bed.litter(), Vec::<PathBuf>::new());
 }
 
-/// A process for which every file ends after so many blocks of 512 bytes: a disk that is full.
+/// Creates a command with a file size limit, in blocks of 512 bytes, to simulate a full disk.
 fn with_little_room(bed: &Bed, blocks: usize) -> Command {
     let child = sealing(bed.root(), "full", 1);
     let mut shell = Command::new("/bin/sh");
@@ -104,7 +105,7 @@ fn a_small_disk_fills_up_and_every_checkpoint_on_it_is_whole() {
     let disk = bed.place.project.clone();
     let mount = ["-t", "tmpfs", "-o", "size=64k", "none"];
     if !Command::new("mount").args(mount).arg(&disk).status().is_ok_and(|status| status.success()) {
-        // Only root may mount; the other tests fill files instead of disks.
+        // Only root may mount; the other tests limit file sizes instead.
         return;
     }
     let full = (0..100).find_map(|_| seal(&bed.place, &draft("full", NOW)).err());
@@ -175,7 +176,7 @@ fn a_folder_that_vanishes_all_the_time_never_holds_a_phantom() {
             }
         });
         for _ in 0..100 {
-            // Whether it succeeds is up to chance; that it never hangs or panics is not.
+            // Success is up to chance. It must not hang or panic.
             let _ = seal(&bed.place, &draft("s", NOW));
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Repositories that want something of us.
+//! Hostile repositories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 
 use crate::bed::{Bed, NOW, all_under, body, draft, place};
 
-/// A file as the first checkpoint tools wrote it, with words for a model.
+/// Returns a file in the format of early checkpoint tools, with instructions for a model.
 fn planted(created: &str) -> String {
     format!(
         "---\ncreated: {created}\ntrigger: auto\nproject: /p\nsession_id: abc\niteration: 9\n\
@@ -109,7 +109,7 @@ fn a_copy_of_ours_is_not_ours_under_another_name_or_in_another_project() {
     assert_eq!(checked.checkpoints[0].verdict.problems, [CheckpointProblem::OtherProject]);
 }
 
-/// A folder outside of the project, in which nothing may change.
+/// Creates a folder outside of the project, in which nothing may change.
 fn outside(bed: &Bed) -> PathBuf {
     let outside = bed.root().join("outside");
     fs::create_dir_all(outside.join("checkpoints")).unwrap();
@@ -146,8 +146,8 @@ fn linked_folders_are_refused() {
     assert_eq!(contents(&outside), before);
 }
 
-/// Seals while `swap` does its worst to the folder, until 200 tries found their way in. Gives what was
-/// sealed.
+/// Seals while `swap` keeps replacing the folder, until 200 attempts got in. Returns the sealed
+/// ids.
 fn seal_while(bed: &Bed, swap: impl Fn() + Sync) -> Vec<String> {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Listing, finding, and letting go.
+//! Listing, finding and pruning.
 
 use std::fs;
 

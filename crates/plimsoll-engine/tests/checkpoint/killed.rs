@@ -1,4 +1,4 @@
-//! kill -9 at any moment of a seal.
+//! `kill -9` at any moment of a seal.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -11,15 +11,16 @@ use plimsoll_testbed::generator::SplitMix64;
 use crate::bed::Bed;
 use crate::child::{BEGIN, refused, reported, sealing};
 
-/// How a process that sealed over and over was killed.
+/// Result of killing a process that sealed repeatedly.
 struct Killed {
-    /// It was at it.
+    /// Whether it was killed during a seal.
     amidst: bool,
-    /// What it said it has sealed.
+    /// Ids that it reported as sealed.
     reported: Vec<String>,
 }
 
-/// Lets a process seal over and over, and kills it so many microseconds after it began.
+/// Starts a process that seals repeatedly, and kills it `micros` microseconds after its first
+/// `begin`.
 fn killed_after(bed: &Bed, session: &str, micros: u64) -> Killed {
     let mut child = sealing(bed.root(), session, 1_000).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -35,8 +36,8 @@ fn killed_after(bed: &Bed, session: &str, micros: u64) -> Killed {
     Killed { amidst: said.ends_with(BEGIN), reported: reported(said.as_bytes()) }
 }
 
-/// Kills some processes at once, and checks that what they left is in order. Tells how many were at
-/// it.
+/// Kills several processes at once, and checks the files they left. Returns how many were killed
+/// during a seal.
 fn check(bed: &Bed, random: &mut SplitMix64, kills: usize) -> usize {
     let delays: Vec<u64> = (0..kills).map(|_| random.below(12_000) as u64).collect();
     let killed: Vec<Killed> = std::thread::scope(|scope| {
@@ -69,7 +70,7 @@ fn a_thousand_kills_leave_no_phantom_no_torn_file_and_no_broken_index() {
     }
 }
 
-/// The system calls that change anything on disk, or who may.
+/// System calls that change files or permissions.
 const CALLS: [&str; 14] = [
     "open",
     "openat",
@@ -87,8 +88,8 @@ const CALLS: [&str; 14] = [
     "close",
 ];
 
-/// Lets a process seal once, and kills it when it makes the `nth` of some system call. Tells whether
-/// it came that far.
+/// Starts a process that seals once, and kills it at the `nth` call of a system call. Returns
+/// whether it got that far.
 fn is_killed_at(bed: &Bed, call: &str, nth: usize) -> bool {
     let child = sealing(bed.root(), "killed", 1);
     let mut strace = Command::new("strace");
@@ -100,7 +101,7 @@ fn is_killed_at(bed: &Bed, call: &str, nth: usize) -> bool {
     reported(&said).is_empty()
 }
 
-/// Kills seals at every single call of a kind, the first of a project or a later one.
+/// Kills a seal at every call of one kind, for the first seal of a project or a later one.
 fn check_every(call: &str, is_first: bool) -> usize {
     for nth in 1.. {
         let bed = Bed::new();

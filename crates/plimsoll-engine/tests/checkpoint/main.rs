@@ -1,5 +1,4 @@
-//! Checkpoints on disk, in the hands of killed processes, crowds, full disks and hostile
-//! repositories.
+//! Checkpoints on disk, with killed processes, crowds, full disks and hostile repositories.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

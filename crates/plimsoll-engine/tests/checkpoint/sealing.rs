@@ -1,4 +1,4 @@
-//! What a sealed checkpoint is.
+//! Properties of a sealed checkpoint.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Checkpoints get into the store, ours alone and each once.
+//! Ingestion of checkpoints: only ours, and each once.
 
 use std::fs;
 use std::time::Duration;
@@ -12,7 +12,7 @@ fn ingester(world: &World) -> Ingester<'_> {
     Ingester::open(world, Duration::from_secs(5), None).unwrap()
 }
 
-/// The ids of what a search finds.
+/// Returns the ids that a search finds.
 fn found(world: &World, query: &str) -> Vec<String> {
     let found = ingester(world).store.search(query, None, 50).unwrap().unwrap();
     found.hits.into_iter().map(|hit| hit.checkpoint.id).collect()

@@ -1,4 +1,4 @@
-//! Who is asked for a checkpoint, and how often.
+//! Which sessions are asked for a checkpoint, and how often.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use plimsoll_extract::board::Message;
 
 use crate::{Home, Watched, world};
 
-/// A home in which the watcher alone decides.
+/// Creates a home in which only the watcher decides.
 fn home() -> Home {
     let home = Home::with_project();
     configure(&home, "checkpoint: {on_line: watcher}\n");
@@ -25,7 +25,7 @@ fn configure(home: &Home, text: &str) {
     fs::write(config, text).unwrap();
 }
 
-/// The messages that wait for a session.
+/// Returns the messages waiting for a session.
 fn waiting(home: &Home, session: &str) -> Vec<Message> {
     let posted = board::list(&world(home.0.path()).paths).unwrap().into_iter();
     posted.map(|posted| posted.message).filter(|it| it.to.as_str() == session).collect()
@@ -39,7 +39,7 @@ fn asks(watched: &Watched, session: &str) -> Notice {
     watched.tells(session, |change| matches!(change, Change::Asked(_)))
 }
 
-/// Waits until each of these sessions is asked, in whatever order.
+/// Waits until each of these sessions is asked, in any order.
 fn ask_all(watched: &Watched, sessions: &[&str]) {
     let mut left = sessions.to_vec();
     while !left.is_empty() {
@@ -48,7 +48,7 @@ fn ask_all(watched: &Watched, sessions: &[&str]) {
     }
 }
 
-/// Lets a session of its own be asked: whatever was due before is done then.
+/// Waits until a new session is asked: everything due before is done then.
 fn fence(home: &Home, watched: &Watched, name: &str) {
     home.transcript(name).answers(130_000);
     asks(watched, name);
@@ -95,7 +95,8 @@ fn the_next_watcher_does_not_ask_again_whenever_the_first_was_killed() {
     fence(&home, &watched, "two");
     watched.stop();
     assert_eq!(waiting(&home, "one").len(), 1);
-    // It was killed after the message was written, and before the session's spool told of it.
+    // As if the watcher was killed after writing the message and before writing the session's
+    // spool.
     let spool = world(home.0.path()).paths.spool_of(&SessionId::new("one").unwrap(), None);
     fs::remove_file(&spool).unwrap();
     let watched = home.watch();
@@ -114,7 +115,7 @@ fn the_next_crossing_is_another() {
     let first = waiting(&home, "one").remove(0);
     let paths = world(home.0.path()).paths;
     board::acknowledge(&paths, &first.to, std::slice::from_ref(&first.id)).unwrap();
-    // The window is emptied, and a hook says so.
+    // The window is compacted, and a hook records that.
     home.spool("one", "replaced");
     session.answers(20_000);
     watched.reads(&home, &session);
@@ -194,7 +195,7 @@ fn a_checkpoint_since_the_crossing_is_enough_until_the_next() {
     let watched = home.watch();
     let mut session = home.transcript("one");
     session.answers(50_000).answers(130_000);
-    // After all that is written.
+    // Later than everything written so far.
     let seal = Seal { at: now() + 1, id: "x".to_owned(), mark: 0, steps: 0, covers: 0 };
     home.remember("one", "sealed", SessionState { sealed: Some(seal), ..SessionState::default() });
     let status = |is_wanted: &dyn Fn(&Standing) -> bool| {
@@ -243,7 +244,7 @@ fn without_counts_a_session_is_asked_at_sixty_percent_and_at_any_later_one() {
     let watched = home.watch();
     home.transcript("below").prompts(59);
     home.transcript("at").prompts(60);
-    // Seen for the first time when it is full: what was done does not tell that a compaction follows.
+    // First seen when it is full: estimates from activity do not show that a compaction follows.
     home.transcript("full").prompts(150);
     ask_all(&watched, &["at", "full"]);
     fence(&home, &watched, "two");

@@ -1,4 +1,4 @@
-//! What happens to files is told, whatever happens to them.
+//! The watcher reports changes of files, whatever happens to them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod asking;
@@ -23,7 +23,7 @@ use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{sessions, watch};
 use plimsoll_store::CurvePoint;
 
-/// How long is waited for what should come at once. No test passes or fails by less.
+/// Timeout for what should happen at once. No test depends on the exact value.
 const HANGS: Duration = Duration::from_secs(60);
 
 struct Home(tempfile::TempDir);
@@ -33,7 +33,7 @@ impl Home {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// One with the folder of transcripts.
+    /// Creates a home with the folder of transcripts.
     fn with_project() -> Self {
         let home = Self::new();
         fs::create_dir_all(home.path(".claude/projects/app")).unwrap();
@@ -65,7 +65,7 @@ impl Home {
         Watched::start(self.0.path(), |world| Watcher::polling(world, ALL, PERIOD))
     }
 
-    /// What `status` would say of a transcript.
+    /// Returns the reading that `status` would show for a transcript.
     fn status(&self, transcript: &Transcript) -> u64 {
         let world = world(self.0.path());
         let found = sessions::find(&world).unwrap();
@@ -77,7 +77,7 @@ impl Home {
         self.remember(session, what, SessionState::default());
     }
 
-    /// What a hook would remember of a session.
+    /// Writes a spool record as a hook would.
     fn remember(&self, session: &str, what: &str, state: SessionState) {
         let path = world(self.0.path()).paths.spool_of(&SessionId::new(session).unwrap(), None);
         let line = SpoolLine::unmeasured(what, state);
@@ -90,21 +90,21 @@ fn world(home: &Path) -> World {
     World::new(Box::new(move |name| (name == "HOME").then(|| home.clone()))).unwrap()
 }
 
-/// A transcript that a client would write.
+/// A transcript as a client would write it.
 struct Transcript {
     path: PathBuf,
     lines: u64,
-    /// When its lines were written.
+    /// Timestamp of its records.
     time: String,
 }
 
 impl Transcript {
-    /// The same, written so many milliseconds ago.
+    /// Sets the timestamp to `millis` milliseconds ago.
     fn written_before(self, millis: u64) -> Self {
         Self { time: utc((now() - millis) as Millis), ..self }
     }
 
-    /// A prompt, of a client that records no counts.
+    /// Appends prompts of a client that records no token counts.
     fn prompts(&mut self, prompts: u64) -> &mut Self {
         for _ in 0..prompts {
             self.lines += 1;
@@ -117,7 +117,7 @@ impl Transcript {
         self
     }
 
-    /// The model answers: its prompt held so many tokens.
+    /// Appends a response of the model to a prompt of this many tokens.
     fn answers(&mut self, prompt: u64) -> &mut Self {
         let parent = self.lines;
         self.lines += 1;
@@ -138,7 +138,7 @@ impl Transcript {
     }
 }
 
-/// A watcher in a thread of its own.
+/// A watcher in its own thread.
 struct Watched {
     news: Receiver<Notice>,
     stopper: Option<Stopper>,
@@ -146,7 +146,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Starts a watcher. When this returns, it has looked around.
+    /// Starts a watcher and waits until its first look at all files is complete.
     fn start(home: &Path, watcher: fn(&World) -> Watcher<'_>) -> Self {
         let (stopper, stop) = stopper().unwrap();
         let (sender, news) = mpsc::channel();
@@ -163,7 +163,7 @@ impl Watched {
         });
         let watched = Self { news, stopper: Some(stopper), thread: Some(thread) };
         if had_root {
-            // Whatever comes now comes after what is told of this.
+            // Notices from here on come after those of this session.
             let time = utc(now() as Millis);
             Transcript { path: mark.clone(), lines: 0, time }.answers(1_000);
             watched.until(|notice| notice.owner.session.as_str() == "mark");
@@ -173,7 +173,7 @@ impl Watched {
         watched
     }
 
-    /// The first notice that is wanted; those before it are passed over.
+    /// Skips notices until one is wanted, and returns it.
     #[track_caller]
     fn until(&self, is_wanted: impl Fn(&Notice) -> bool) -> Notice {
         loop {
@@ -184,7 +184,7 @@ impl Watched {
         }
     }
 
-    /// Waits until the window of a transcript is told to hold as much as `status` says.
+    /// Waits until the reading of a transcript is reported to be the one that `status` shows.
     #[track_caller]
     fn reads(&self, home: &Home, transcript: &Transcript) {
         let used = home.status(transcript);
@@ -197,7 +197,7 @@ impl Watched {
         self.until(|notice| notice.owner.session.as_str() == session && change(&notice.change))
     }
 
-    /// All that is told until it has stopped.
+    /// Stops the watcher and returns its remaining notices.
     fn stop(mut self) -> Vec<Notice> {
         self.stopper.take().unwrap().stop();
         self.thread.take().unwrap().join().unwrap();
@@ -398,7 +398,8 @@ fn the_clients_notes_tell_who_runs_and_who_has_died() {
     watched.tells("ends", |change| matches!(change, Change::Started));
     child.kill().unwrap();
     child.wait().unwrap();
-    // Any note brings a look at all of them; without one it comes with the next tick.
+    // Any change of the list makes the watcher read all of it; without one it waits for the next
+    // tick.
     fs::remove_file(notes.join(format!("{}.json", std::process::id()))).unwrap();
     let told = [(); 2]
         .map(|()| watched.until(|notice| matches!(notice.change, Change::Died | Change::Ended)));

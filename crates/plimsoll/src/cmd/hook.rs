@@ -89,7 +89,7 @@ fn answer(
     let exit = answer.output.exit;
     say(io::stdout, &answer.output.stdout)?;
     say(io::stderr, &answer.output.stderr)?;
-    if let Err(error) = answer.delivered() {
+    if let Err(error) = answer.delivered(world) {
         // The answer stands, whatever became of its memory.
         log::write(&world.paths.log(), &format!("{error:#}"));
     }

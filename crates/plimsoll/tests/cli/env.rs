@@ -195,7 +195,7 @@ impl TestEnv {
             let answer = hook::answer(&world, plimsoll_agents::DEFAULT, None, payload.to_owned());
             let answer = answer.map_err(failed).unwrap_or_default();
             let output = answer.output.clone();
-            answer.delivered().unwrap_or_else(failed);
+            answer.delivered(&world).unwrap_or_else(failed);
             output
         });
         let status = ExitStatus::from_raw(i32::from(output.exit) << 8);

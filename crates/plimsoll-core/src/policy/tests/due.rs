@@ -6,7 +6,7 @@ use crate::settings::OnLine;
 fn due(call: &Call<'_>, used: Tokens, state: &SessionState) -> Option<Due> {
     let settings = Settings::default();
     let outlook = outlook(&settings);
-    let decision = decide(&outlook, call, Some(&reading(used)), &|| 0, state);
+    let decision = decide_window(&outlook, call, Some(&reading(used)), &|| 0, state);
     assert!(decision.due.is_none() || !nothing_due(&outlook, call, state, used, 0));
     decision.due
 }
@@ -17,12 +17,12 @@ fn a_checkpoint_is_due_where_its_line_is_crossed_and_once() {
     let (outlook, finished) = (outlook(&settings), call(&EventKind::ToolFinished));
     let state = SessionState::default();
     assert_eq!(due(&finished, 119_999, &state), None);
-    let crossing = decide(&outlook, &finished, Some(&reading(120_000)), &|| 0, &state);
+    let crossing = decide_window(&outlook, &finished, Some(&reading(120_000)), &|| 0, &state);
     assert_eq!(crossing.due, Some(Due::Line));
     let after = crossing.remember.unwrap();
     assert_eq!(due(&finished, 125_000, &after), None);
     assert!(nothing_due(&outlook, &finished, &after, 125_000, 0), "and then it is quiet again");
-    let fallen = decide(&outlook, &finished, Some(&reading(20_000)), &|| 0, &after);
+    let fallen = decide_window(&outlook, &finished, Some(&reading(20_000)), &|| 0, &after);
     assert_eq!(due(&finished, 121_000, &fallen.remember.unwrap()), Some(Due::Line));
 }
 
@@ -31,7 +31,8 @@ fn a_prompt_makes_no_checkpoint_but_the_tool_after_it_does() {
     let state = SessionState::default();
     let settings = Settings::default();
     let prompted = call(&EventKind::Prompted);
-    let decision = decide(&outlook(&settings), &prompted, Some(&reading(125_000)), &|| 0, &state);
+    let decision =
+        decide_window(&outlook(&settings), &prompted, Some(&reading(125_000)), &|| 0, &state);
     assert_eq!(decision.due, None);
     let state = decision.remember.unwrap_or_default();
     assert_eq!(due(&call(&EventKind::ToolFinished), 126_000, &state), Some(Due::Line));
@@ -43,7 +44,7 @@ fn a_compaction_that_follows_at_once_makes_its_own_checkpoint() {
     let settings = Settings::default();
     let trigger = at(167_000);
     let outlook = Outlook { trigger, ..outlook(&settings) };
-    let decision = decide(
+    let decision = decide_window(
         &outlook,
         &call(&EventKind::ToolFinished),
         Some(&reading(167_000)),
@@ -93,7 +94,7 @@ fn where_the_watcher_decides_neither_line_nor_clock_makes_a_hook_act() {
     let kind = EventKind::ToolFinished;
     let late = Call { now: 2 * LONGEST_WITHOUT, ..call(&kind) };
     let decided = |call: &Call<'_>, state: &SessionState| {
-        decide(&outlook, call, Some(&reading(130_000)), &|| 0, state)
+        decide_window(&outlook, call, Some(&reading(130_000)), &|| 0, state)
     };
     let decision = decided(&late, &state);
     assert_eq!(decision.due, None);
@@ -103,7 +104,8 @@ fn where_the_watcher_decides_neither_line_nor_clock_makes_a_hook_act() {
     assert_eq!(decided(&commit, &state).due, Some(Due::Breakpoint));
 
     let reason = Reason::Line(Percent::whole(60));
-    let asked = asked(&outlook, &late, Some(130_000), &reason, decided(&late, &state), &state);
+    let asked =
+        with_request(&outlook, &late, Some(130_000), &reason, decided(&late, &state), &state);
     assert_eq!(asked.due.map(Due::occasion), Some(Occasion::Watcher));
     let next = asked.remember.unwrap();
     assert_eq!((next.crossed, next.since), (Some(13), Some(late.now)));

@@ -5,7 +5,7 @@ fn guarded(settings: &Settings, source: WindowSource, load: Load, used: Tokens) 
     let outlook = Outlook { window, ..outlook(settings) };
     let event = EventKind::Loading(load);
     let state = SessionState::default();
-    let decision = decide(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
+    let decision = decide_window(&outlook, &call(&event), Some(&reading(used)), &|| 0, &state);
     decision.speech.map(|speech| {
         speech.reply(&Words { variable: "PLIMSOLL_CONTEXT_WINDOW", ..words("/compact") })
     })
@@ -102,7 +102,7 @@ fn a_ceiling_that_an_early_compaction_lowers_is_not_the_users_to_raise() {
     let outlook = Outlook { window, trigger: lowered(167_000), ..outlook(&settings) };
     let event = EventKind::Loading(explore());
     let state = SessionState::default();
-    let decision = decide(&outlook, &call(&event), Some(&reading(157_000)), &|| 0, &state);
+    let decision = decide_window(&outlook, &call(&event), Some(&reading(157_000)), &|| 0, &state);
     assert_eq!(
         decision.speech.unwrap().reply(&words("/compact")).to_user.unwrap(),
         "CONTEXT: Agent Explore starts while the window is at 16 %, above the 15 % ceiling, \
