@@ -118,15 +118,16 @@ fn it_leaves_nothing_behind() {
 
 #[test]
 fn nothing_of_the_users_changes_what_is_shown() {
-    let plain = TestEnv::new().plimsoll("demo").stdout;
+    let shown = |env: &TestEnv| at_noon(&env.plimsoll("demo").stdout);
+    let plain = shown(&TestEnv::new());
     let env = TestEnv::new()
         .with("PLIMSOLL", "off")
         .with("PLIMSOLL_CONTEXT_WINDOW", "1000000")
         .with("PLIMSOLL_DATA_DIR", "/nowhere")
         .with("CLAUDE_CONFIG_DIR", "/nowhere");
     env.user_config("lines: {ceiling: 90, warn: 95}\nquiet: true\n");
-    assert_eq!(env.plimsoll("demo").stdout, plain);
-    assert_eq!(env.without("HOME").plimsoll("demo").stdout, plain);
+    assert_eq!(shown(&env), plain);
+    assert_eq!(shown(&env.without("HOME")), plain);
 }
 
 #[test]
