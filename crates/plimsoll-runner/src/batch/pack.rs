@@ -2,7 +2,7 @@
 //!
 //! Batches run one after another, and a piece comes in a later batch than its dependencies. Finding
 //! the minimum is a hard problem (bin packing with precedence). So several fast, deterministic
-//! strategies are tried until one reaches the lower bound ([`PackingProblem::lower_bound`]).
+//! strategies are tried until one reaches the lower bound ([`PackingProblem::bound`]).
 
 use super::fill::ReadyPieces;
 use super::{beam, bound};

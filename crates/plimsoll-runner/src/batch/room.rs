@@ -16,7 +16,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Returns the room in a session that contains `reading` tokens and restarts at `restart`
+    /// Returns the room in a session that contains `used` tokens and restarts at `restart`
     /// tokens.
     pub fn new(budget: Tokens, used: Tokens, restart: Tokens) -> Self {
         Self { budget, used, reserve: budget.saturating_sub(restart) }
