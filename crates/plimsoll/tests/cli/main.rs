@@ -44,4 +44,5 @@ mod terminal;
 mod test;
 mod top;
 mod transcript;
+mod upgrade;
 mod watch;
