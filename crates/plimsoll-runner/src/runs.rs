@@ -153,7 +153,8 @@ mod tests {
             limits: Limits::default(),
             pace: None,
         };
-        let journal = Journal::begin(paths, begun).unwrap();
+        let journal = Journal::unwritten(paths).unwrap();
+        journal.append(What::Begun(begun)).unwrap();
         journal.take_up(None, None).unwrap();
         journal
     }

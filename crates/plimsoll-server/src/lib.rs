@@ -15,6 +15,10 @@ mod pages;
 mod run_events;
 mod settings_cache;
 mod state;
+#[cfg(feature = "team")]
+pub mod team;
+#[cfg(not(feature = "team"))]
+#[path = "no_team.rs"]
 pub mod team;
 mod watch;
 mod writer;

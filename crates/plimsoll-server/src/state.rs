@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use axum::http::StatusCode;
 use plimsoll_core::settings::{Settings, Team};
 use plimsoll_engine::criteria::Criteria;
 use plimsoll_engine::damage;
@@ -13,7 +12,6 @@ use plimsoll_engine::ingest::Ingester;
 use plimsoll_engine::token;
 use plimsoll_engine::world::World;
 use plimsoll_store::Store;
-use plimsoll_store::postgres::TeamStore;
 
 use crate::auth::TokenBucket;
 use crate::http::Problem;
@@ -22,7 +20,6 @@ use crate::log::{Log, LogFormat};
 use crate::metrics::Metrics;
 use crate::pages::{Cached, CompactionScores, HookTax};
 use crate::settings_cache::{SettingsCache, TeamSettingsCache};
-use crate::team::{PageConnection, TeamError};
 use crate::writer::{Writer, WriterDeps};
 
 /// Options of the server.
@@ -56,7 +53,6 @@ pub struct App {
     pub(crate) criteria: Cached<Criteria>,
     settings: SettingsCache,
     team: TeamSettingsCache,
-    link: PageConnection,
     stores: Mutex<Vec<Store>>,
 }
 
@@ -102,7 +98,6 @@ impl AppState {
             criteria: Cached::default(),
             settings: SettingsCache::default(),
             team: TeamSettingsCache::default(),
-            link: PageConnection::default(),
             stores: Mutex::default(),
             world,
         })))
@@ -116,22 +111,6 @@ impl AppState {
     /// Returns the team settings.
     pub(crate) fn team(&self) -> Arc<Team> {
         self.team.get(&self.world)
-    }
-
-    /// Connects to the team database, or returns the open connection.
-    pub(crate) async fn team_store(&self) -> Result<Arc<TeamStore>, Problem> {
-        let team = self.team();
-        let url = team.database_url.as_ref().ok_or_else(|| {
-            let hint = "set `team.database_url` in the file that `plimsoll config path` names";
-            Problem::not_found("this machine belongs to no team", hint)
-        })?;
-        self.link.get(url).await.map_err(|error| self.team_unavailable(&error))
-    }
-
-    /// Logs why the team database is unavailable, and returns the error for the client.
-    pub(crate) fn team_unavailable(&self, error: &TeamError) -> Problem {
-        self.log.message(&error.to_string());
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, error, error.hint())
     }
 
     /// Runs blocking work on a separate thread.

@@ -15,8 +15,8 @@ pub use commands::{
     sessions_among, sessions_named, status, sync,
 };
 pub(crate) use page_connection::PageConnection;
+pub use plimsoll_store::RemoteSession;
 pub use plimsoll_store::postgres::{
-    ClaimRow, DatabaseInfo, MachineRow, MigrationResult, PrunedRows, RemoteSession, TeamError,
-    WithOwner,
+    ClaimRow, DatabaseInfo, MachineRow, MigrationResult, PrunedRows, TeamError, WithOwner,
 };
 pub use shipper::Shipper;

@@ -6,11 +6,11 @@
 //! time. One fact has no other source: since when a client has had its current settings. A rebuilt
 //! store detects that time again.
 //!
-//! The feature `postgres` adds a second store that a team shares. Rows for it wait in the outbox of
+//! The feature `team` adds a second store that a team shares. Rows for it wait in the outbox of
 //! the first ([`Store::next_shipment`]).
 
 mod error;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "team")]
 pub mod postgres;
 mod rows;
 mod sqlite;
@@ -21,7 +21,7 @@ pub use rows::{
     ClientRow, ClientSettingsRow, CompactionRow, Counts, CurvePoint, CurvePointRow, DecisionRow,
     FirstPromptRow, FoundCheckpoints, FoundSaves, GrowthSamples, HistoryExtent, HookCount,
     HookRunRow, HookSpan, IngestResult, LastCheckpoint, LinePiece, MatchKind, OutboxStatus,
-    OverviewRow, PastTask, PeakRow, ReadingRow, RunCounts, RunRow, SaveFilter, SaveKinds,
-    SessionRow, Shipment, ShipmentFilter, SourceFile, WorkPeriod,
+    OverviewRow, PastTask, PeakRow, ReadingRow, RemoteSession, RunCounts, RunRow, SaveFilter,
+    SaveKinds, SessionRow, Shipment, ShipmentFilter, SourceFile, WorkPeriod,
 };
 pub use sqlite::{Store, read_machine_id};

@@ -32,7 +32,7 @@ pub use self::board::{ClaimRow, TeamMessage};
 pub use self::error::TeamError;
 pub use self::migrations::MigrationResult;
 pub use self::retention::PrunedRows;
-pub use self::sessions::{MachineRow, RemoteSession, WithOwner};
+pub use self::sessions::{MachineRow, WithOwner};
 pub use self::ship::SendingMachine;
 
 /// Timeout for connecting.

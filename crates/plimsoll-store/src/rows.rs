@@ -17,7 +17,7 @@ use plimsoll_extract::save::Save;
 pub use self::search_result::{
     CheckpointHit, FoundCheckpoints, FoundSaves, LinePiece, MatchKind, SaveFilter, SaveKinds,
 };
-pub use self::team::{OutboxStatus, Shipment, ShipmentFilter};
+pub use self::team::{OutboxStatus, RemoteSession, Shipment, ShipmentFilter};
 
 /// A transcript, spool or journal that rows come from.
 ///

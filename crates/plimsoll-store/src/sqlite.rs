@@ -69,7 +69,8 @@ impl Store {
         Self::with_connection(connection, path, patience)
     }
 
-    /// Opens a store in memory, for tests.
+    /// Opens a store in memory.
+    #[cfg(feature = "test-switches")]
     pub fn in_memory() -> Result<Self, StoreError> {
         let path = Path::new(":memory:");
         let connection =

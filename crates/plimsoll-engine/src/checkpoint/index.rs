@@ -228,17 +228,6 @@ impl Open {
     }
 }
 
-/// Rebuilds the index from the files of `projects`. Only checkpoints that we sealed are included.
-/// Returns their number.
-pub fn rebuild(place: &Place, projects: &[PathBuf]) -> Result<usize, Unindexed> {
-    let mut count = 0;
-    update(place, place.deadline(), |entries| {
-        *entries = sealed(place, projects.iter().cloned());
-        count = entries.len();
-    })?;
-    Ok(count)
-}
-
 fn mend(place: &Place, projects: BTreeSet<PathBuf>) -> (Vec<Entry>, String) {
     let projects = projects.into_iter().chain([place.project.clone()]).collect::<BTreeSet<_>>();
     let entries = sealed(place, projects);

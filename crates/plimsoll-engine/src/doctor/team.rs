@@ -12,9 +12,20 @@ const SUBJECT: &str = "team";
 const LOOK: &str = "plimsoll team status";
 
 pub(super) fn examine(world: &World, store: &Store) -> Option<Finding> {
-    let url = settings::team(world).database_url?;
+    let url = settings::team_as_set(world).database_url?;
+    if !cfg!(feature = "team") {
+        return Some(not_in_this_build(url.shown()));
+    }
     let waiting = store.outbox_status().ok()?;
     Some(finding(url.shown(), &waiting, now() as Millis))
+}
+
+fn not_in_this_build(database: &str) -> Finding {
+    let text = format!(
+        "this build of plimsoll has no team database: nothing is sent to `{database}`, and no `team.*` setting has an effect"
+    );
+    let mend = "install a build with the feature `team`, or remove `team.database_url`";
+    Finding::note(SUBJECT, text, mend)
 }
 
 fn finding(database: &str, waiting: &OutboxStatus, now: Millis) -> Finding {

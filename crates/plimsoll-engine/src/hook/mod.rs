@@ -77,6 +77,10 @@ pub fn answer(
     event: Option<&str>,
     payload: Vec<u8>,
 ) -> anyhow::Result<Answer> {
+    #[cfg(feature = "test-switches")]
+    if world.env("PLIMSOLL_TEST_PANIC").is_some() {
+        panic!("asked to");
+    }
     let decode =
         |home: &Home<'_>| agent.hooks().decode(&HookCall { payload: &payload, event, home: *home });
     let Some(event) = world.with_home(agent, decode)? else { return Ok(Answer::default()) };

@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use plimsoll_core::Millis;
-use plimsoll_core::run::{Begun, Limits, Line, Pace, Run, RunId, What};
+use plimsoll_core::run::{Limits, Line, Pace, Run, RunId, What};
 use uuid::Uuid;
 
 use crate::journal;
@@ -26,13 +26,6 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a run.
-    pub fn begin(paths: &Paths, begun: Begun) -> io::Result<Self> {
-        let journal = Self::unwritten(paths)?;
-        journal.append(What::Begun(begun))?;
-        Ok(journal)
-    }
-
     /// Creates a run id, without writing anything yet.
     pub fn unwritten(paths: &Paths) -> io::Result<Self> {
         let id = Uuid::now_v7().to_string();
@@ -112,7 +105,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
-    use plimsoll_core::run::{Outcome, Sort};
+    use plimsoll_core::run::{Begun, Outcome, Sort};
 
     use super::*;
 
@@ -120,22 +113,25 @@ mod tests {
         Paths { home: folder.into(), data: folder.join("data"), config: folder.join("c.yaml") }
     }
 
-    fn begun(title: &str) -> Begun {
-        Begun {
+    fn begin(paths: &Paths, title: &str) -> Journal {
+        let journal = Journal::unwritten(paths).unwrap();
+        let begun = Begun {
             sort: Sort::Task,
             project: "/p".to_owned(),
             title: title.to_owned(),
             command: vec!["agent".to_owned()],
             limits: Limits::default(),
             pace: None,
-        }
+        };
+        journal.append(What::Begun(begun)).unwrap();
+        journal
     }
 
     #[test]
     fn what_was_written_is_told_whatever_came_after_it() {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
-        let journal = Journal::begin(&paths, begun("one")).unwrap();
+        let journal = begin(&paths, "one");
         journal.take_up(None, None).unwrap();
         let path = paths.run_journal(journal.run());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -156,8 +152,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let paths = paths(folder.path());
         assert!(ids(&paths).unwrap().is_empty());
-        let one = Journal::begin(&paths, begun("one")).unwrap();
-        let two = Journal::begin(&paths, begun("two")).unwrap();
+        let one = begin(&paths, "one");
+        let two = begin(&paths, "two");
         fs::create_dir(paths.run_folder(one.run())).unwrap();
         fs::write(paths.runs().join("notes.jsonl"), "").unwrap();
         assert_eq!(ids(&paths).unwrap(), [two.run().clone(), one.run().clone()]);

@@ -93,7 +93,8 @@ mod tests {
             limits: Limits::default(),
             pace: None,
         };
-        let journal = Journal::begin(&paths, begun).unwrap();
+        let journal = Journal::unwritten(&paths).unwrap();
+        journal.append(What::Begun(begun)).unwrap();
         journal.append(What::Ended(Outcome::Done)).unwrap();
         fs::create_dir(paths.run_folder(journal.run())).unwrap();
         fs::create_dir(paths.run_folder(Journal::unwritten(&paths).unwrap().run())).unwrap();

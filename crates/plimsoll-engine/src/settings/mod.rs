@@ -268,8 +268,14 @@ pub fn config_paths(world: &World, project: &Path) -> [(PathBuf, Layer); 2] {
     [(world.paths.config.clone(), Layer::User), (paths::project_config(project), Layer::Project)]
 }
 
-/// What is shared with a team: as the user's own config says, and the environment.
+/// What is shared with a team: as the user's own config says, and the environment. In a build
+/// without the feature `team` they have no effect.
 pub fn team(world: &World) -> Team {
+    if cfg!(feature = "team") { team_as_set(world) } else { Team::default() }
+}
+
+/// The same for any build.
+pub(crate) fn team_as_set(world: &World) -> Team {
     under_environment(team_in_config(world), world.variables())
 }
 

@@ -102,6 +102,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Creates a watcher without events that polls at an interval of `period`.
+    #[cfg(feature = "test-switches")]
     pub fn polling(
         world: &'a World,
         agents: &'static [&'static dyn Agent],

@@ -58,13 +58,19 @@ pub enum JobNews<'a> {
 }
 
 /// Returns the pause before the first retry.
-pub fn default_pause(world: &World) -> Duration {
-    /// Lets tests shorten the pause.
-    const VARIABLE: &str = "PLIMSOLL_TEST_PAUSE_MS";
-    const USUAL: Duration = Duration::from_secs(5);
-    let set = world.env(VARIABLE).and_then(|value| value.parse().ok());
-    set.map_or(USUAL, Duration::from_millis)
+#[cfg(not(feature = "test-switches"))]
+pub fn default_pause(_: &World) -> Duration {
+    DEFAULT_PAUSE
 }
+
+/// Returns the pause before the first retry, which a test can shorten.
+#[cfg(feature = "test-switches")]
+pub fn default_pause(world: &World) -> Duration {
+    let set = world.env("PLIMSOLL_TEST_PAUSE_MS").and_then(|value| value.parse().ok());
+    set.map_or(DEFAULT_PAUSE, Duration::from_millis)
+}
+
+const DEFAULT_PAUSE: Duration = Duration::from_secs(5);
 
 impl Runner<'_> {
     /// Carries out the only job of a run without a plan. If the agent was killed, retries a few

@@ -18,6 +18,10 @@ mod session;
 mod sessions;
 mod site;
 mod tax;
+#[cfg(feature = "team")]
+mod team;
+#[cfg(not(feature = "team"))]
+#[path = "no_team.rs"]
 mod team;
 
 use axum::Router;
@@ -43,10 +47,7 @@ pub(crate) fn routes() -> Router<AppState> {
         .route("/tax", get(tax::page))
         .route("/score", get(score::page))
         .route("/criteria", get(criteria::page))
-        .route("/team", get(team::sessions))
-        .route("/team/session/{id}", get(team::session))
-        .route("/team/checkpoint/{id}", get(team::checkpoint))
-        .route("/team/saves", get(team::saves))
         .route("/assets/live.js", get(assets::script))
         .route("/assets/icon.svg", get(assets::icon))
+        .merge(team::routes())
 }

@@ -12,7 +12,6 @@ use plimsoll_core::{Millis, Tokens};
 use plimsoll_engine::clock;
 use plimsoll_engine::load::Measured;
 use plimsoll_engine::world::now;
-use plimsoll_store::postgres::WithOwner;
 
 /// Fullness of a window.
 #[derive(Clone, Copy, Debug)]
@@ -107,11 +106,6 @@ pub(super) fn short_path(path: &Path) -> String {
     let parts: Vec<_> = path.components().rev().take(2).collect();
     let parts: Vec<_> = parts.iter().rev().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/").replace("//", "/")
-}
-
-/// Names the person and the machine that sent a row.
-pub(super) fn owner_label<T>(it: &WithOwner<T>) -> String {
-    format!("{} on {}", it.person, it.host)
 }
 
 pub(super) fn tokens(tokens: Tokens) -> String {

@@ -19,11 +19,10 @@ use plimsoll_engine::history::bounds;
 use plimsoll_engine::sessions::{self, Found};
 use plimsoll_engine::settings::{self, ByAgent};
 use plimsoll_extract::save::{Save, SaveKind};
-use plimsoll_store::postgres::WithOwner;
 use plimsoll_store::{CheckpointRow, CurvePoint, CurvePointRow, OverviewRow, Store};
 
 use super::frame::{PageError, Tab, page as framed};
-use super::parts::{WindowLoad, owner_label};
+use super::parts::WindowLoad;
 use super::plot::Plot;
 use super::site::Site;
 use crate::http::{PathParam, Problem};
@@ -157,23 +156,25 @@ fn stored_window(app: &App, known: Option<&OverviewRow>) -> SessionWindow {
 }
 
 /// Builds the page's data for a session on another machine, from the rows it has sent.
+#[cfg(feature = "team")]
 pub(super) fn from_team_rows(
     app: &App,
-    known: WithOwner<OverviewRow>,
+    owner: String,
+    known: OverviewRow,
     points: &[CurvePointRow],
     checkpoints: Vec<CheckpointRow>,
     saves: Vec<Save>,
 ) -> SessionPage {
-    let standing = stored_window(app, Some(&known.value));
+    let standing = stored_window(app, Some(&known));
     SessionPage {
-        id: known.value.session.id.to_string(),
-        whose: Some(owner_label(&known)),
+        id: known.session.id.to_string(),
+        whose: Some(owner),
         is_live: false,
         folder: standing.project.as_deref().map(|project| project.display().to_string()),
         plot: curve(points, &standing, &checkpoints, &saves),
         subagents: subagents(app, points, standing.load),
         fill: None,
-        known: Some(known.value),
+        known: Some(known),
         standing,
         checkpoints,
         saves,

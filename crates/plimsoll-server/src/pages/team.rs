@@ -1,6 +1,11 @@
 //! `/team` and below: sessions, checkpoints and saves of all machines of a team, from its database.
 
+use std::sync::Arc;
+
 use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Extension, Router};
 use maud::{Markup, html};
 use plimsoll_core::Millis;
 use plimsoll_core::event::SessionId;
@@ -13,18 +18,50 @@ use plimsoll_store::postgres::{ClaimRow, MachineRow, TeamError, TeamStore, WithO
 use plimsoll_store::{CheckpointRow, MatchKind};
 
 use super::frame::{PageError, Tab, page as framed, reloading_page};
-use super::parts::{Pager, ago, count_with_noun, owner_label, tokens};
+use super::parts::{Pager, ago, count_with_noun, tokens};
 use super::saves::{self, SaveQuery, SaveResults};
 use super::session::{self, view};
 use super::sessions::{SessionTableRow, past_row, table};
 use super::site::Site;
 use crate::http::{Params, PathParam, Problem};
 use crate::state::AppState;
+use crate::team::PageConnection;
 
 /// Sessions per page.
 const PAGE: u64 = 50;
 /// Seconds until the browser reloads the list: there are no live events for other machines.
 const RELOAD_SECONDS: u32 = 10;
+
+/// Returns the routes of the team pages. They share a connection.
+pub(super) fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/team", get(sessions))
+        .route("/team/session/{id}", get(session))
+        .route("/team/checkpoint/{id}", get(checkpoint))
+        .route("/team/saves", get(saves))
+        .layer(Extension(Arc::<PageConnection>::default()))
+}
+
+/// Connects to the team database, or returns the open connection.
+async fn open(app: &AppState, connection: &PageConnection) -> Result<Arc<TeamStore>, Problem> {
+    let team = app.team();
+    let url = team.database_url.as_ref().ok_or_else(|| {
+        let hint = "set `team.database_url` in the file that `plimsoll config path` names";
+        Problem::not_found("this machine belongs to no team", hint)
+    })?;
+    connection.get(url).await.map_err(|error| unavailable(app, &error))
+}
+
+/// Logs why the team database is unavailable, and returns the error for the client.
+fn unavailable(app: &AppState, error: &TeamError) -> Problem {
+    app.log.message(&error.to_string());
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, error, error.hint())
+}
+
+/// Names the person and the machine that sent a row.
+fn owner_label<T>(it: &WithOwner<T>) -> String {
+    format!("{} on {}", it.person, it.host)
+}
 
 /// Data of the list page.
 struct TeamPage {
@@ -39,21 +76,26 @@ struct TeamPage {
 }
 
 /// Shows the team's sessions.
-pub(super) async fn sessions(
+async fn sessions(
     State(app): State<AppState>,
+    Extension(connection): Extension<Arc<PageConnection>>,
     site: Site,
     params: Params,
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let listed = list(&app, &params).await.map_err(PageError::of(&site))?;
+    let listed = list(&app, &connection, &params).await.map_err(PageError::of(&site))?;
     Ok(reloading_page(&site, Tab::Team, "Team", RELOAD_SECONDS, &render_list(&site, &listed)))
 }
 
-async fn list(app: &AppState, params: &Params) -> Result<TeamPage, Problem> {
+async fn list(
+    app: &AppState,
+    connection: &PageConnection,
+    params: &Params,
+) -> Result<TeamPage, Problem> {
     let number = params.number("page", 1..=1_000_000)?.unwrap_or(1);
     let only = params.text("machine").map(str::to_owned);
-    let there = app.team_store().await?;
-    let failed = |error: TeamError| app.team_unavailable(&error);
+    let there = open(app, connection).await?;
+    let failed = |error: TeamError| unavailable(app, &error);
     let (skipped, of) = (((number - 1) * PAGE) as u32, only.as_deref());
     let (rows, count, machines, claims) = tokio::try_join!(
         there.overview(of, skipped, PAGE as u32),
@@ -137,40 +179,48 @@ fn claim_list(claims: &[ClaimRow]) -> Markup {
 }
 
 /// Shows one of the team's sessions.
-pub(super) async fn session(
+async fn session(
     State(app): State<AppState>,
+    Extension(connection): Extension<Arc<PageConnection>>,
     site: Site,
     PathParam(id): PathParam,
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let session = load_session(&app, &id).await.map_err(PageError::of(&site))?;
+    let session = load_session(&app, &connection, &id).await.map_err(PageError::of(&site))?;
     let title = format!("Session {}", short(&session.id));
     Ok(framed(&site, Some(Tab::Team), &title, &view::session(&site, &session)))
 }
 
-async fn load_session(app: &AppState, id: &str) -> Result<session::SessionPage, Problem> {
+async fn load_session(
+    app: &AppState,
+    connection: &PageConnection,
+    id: &str,
+) -> Result<session::SessionPage, Problem> {
     let unknown =
         || Problem::not_found("no such session was sent", "`/team` lists those that were");
     let id = SessionId::new(id).ok_or_else(unknown)?;
-    let there = app.team_store().await?;
+    let there = open(app, connection).await?;
     let (known, points, checkpoints, saves) = tokio::try_join!(
         there.session(&id),
         there.series(&id),
         there.checkpoints_of(&id, session::MAX_LISTED as u32),
         there.saves_of_session(&id),
     )
-    .map_err(|error| app.team_unavailable(&error))?;
-    Ok(session::from_team_rows(app, known.ok_or_else(unknown)?, &points, checkpoints, saves))
+    .map_err(|error| unavailable(app, &error))?;
+    let known = known.ok_or_else(unknown)?;
+    let owner = owner_label(&known);
+    Ok(session::from_team_rows(app, owner, known.value, &points, checkpoints, saves))
 }
 
 /// Shows one of the team's checkpoints.
-pub(super) async fn checkpoint(
+async fn checkpoint(
     State(app): State<AppState>,
+    Extension(connection): Extension<Arc<PageConnection>>,
     site: Site,
     PathParam(id): PathParam,
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
-    let found = load_checkpoint(&app, &id).await.map_err(PageError::of(&site))?;
+    let found = load_checkpoint(&app, &connection, &id).await.map_err(PageError::of(&site))?;
     Ok(framed(
         &site,
         Some(Tab::Team),
@@ -179,9 +229,13 @@ pub(super) async fn checkpoint(
     ))
 }
 
-async fn load_checkpoint(app: &AppState, id: &str) -> Result<WithOwner<CheckpointRow>, Problem> {
-    let there = app.team_store().await?;
-    let found = there.checkpoint(id).await.map_err(|error| app.team_unavailable(&error))?;
+async fn load_checkpoint(
+    app: &AppState,
+    connection: &PageConnection,
+    id: &str,
+) -> Result<WithOwner<CheckpointRow>, Problem> {
+    let there = open(app, connection).await?;
+    let found = there.checkpoint(id).await.map_err(|error| unavailable(app, &error))?;
     let hint = "the pages of sessions list those that were";
     found.ok_or_else(|| Problem::not_found("no such checkpoint was sent", hint))
 }
@@ -213,16 +267,17 @@ fn render_checkpoint(site: &Site, found: &WithOwner<CheckpointRow>) -> Markup {
 }
 
 /// Shows the team's saves, newest first or by search.
-pub(super) async fn saves(
+async fn saves(
     State(app): State<AppState>,
+    Extension(connection): Extension<Arc<PageConnection>>,
     site: Site,
     params: Params,
 ) -> Result<Markup, PageError> {
     let site = site.of_team();
     let asked = saves::parse_query(&params).map_err(PageError::of(&site))?;
     let found = async {
-        let there = app.team_store().await?;
-        find(&there, &asked).await.map_err(|error| app.team_unavailable(&error))
+        let there = open(&app, &connection).await?;
+        find(&there, &asked).await.map_err(|error| unavailable(&app, &error))
     };
     let found = found.await.map_err(PageError::of(&site))?;
     Ok(framed(&site, Some(Tab::Team), "Saves", &saves::render(&site, &asked, &found)))

@@ -8,11 +8,11 @@ use plimsoll_core::event::SessionId;
 use plimsoll_core::settings::{DatabaseUrl, Shared, Team};
 use plimsoll_engine::world::{World, now};
 use plimsoll_engine::{board, settings};
-use plimsoll_store::OutboxStatus;
 use plimsoll_store::postgres::{
-    ClaimRow, DatabaseInfo, MachineRow, MigrationResult, PrunedRows, RemoteSession, TeamError,
-    TeamStore, WithOwner,
+    ClaimRow, DatabaseInfo, MachineRow, MigrationResult, PrunedRows, TeamError, TeamStore,
+    WithOwner,
 };
+use plimsoll_store::{OutboxStatus, RemoteSession};
 
 use super::connection::{TeamConnection, no_database, open_store};
 use super::exchange::remote_holder;

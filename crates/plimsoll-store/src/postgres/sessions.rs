@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 
 use super::column::{get_count, get_tokens, session_from_row};
 use super::{TeamError, TeamStore};
-use crate::{CurvePoint, CurvePointRow, LastCheckpoint, OverviewRow};
+use crate::{CurvePoint, CurvePointRow, LastCheckpoint, OverviewRow, RemoteSession};
 
 /// A row with its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,16 +40,6 @@ pub struct MachineRow {
     pub version: String,
     /// The time of the last arrival from the machine.
     pub last_seen: Millis,
-}
-
-/// A session on another machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteSession {
-    pub session: SessionId,
-    /// The path of the project on that machine.
-    pub project: Option<PathBuf>,
-    /// The unique id of the machine.
-    pub machine: String,
 }
 
 impl TeamStore {

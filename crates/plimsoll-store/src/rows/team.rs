@@ -1,8 +1,9 @@
 //! Rows on their way to a team's database.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plimsoll_core::Millis;
+use plimsoll_core::event::SessionId;
 use plimsoll_extract::save::Save;
 use rusqlite::types::Value;
 
@@ -65,4 +66,14 @@ pub struct OutboxStatus {
     pub last_shipped: Option<Millis>,
     /// The reason why nothing can be sent.
     pub error: Option<String>,
+}
+
+/// A session on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteSession {
+    pub session: SessionId,
+    /// The path of the project on that machine.
+    pub project: Option<PathBuf>,
+    /// The unique id of the machine.
+    pub machine: String,
 }

@@ -26,6 +26,10 @@ mod ss;
 mod status;
 mod statusline;
 mod tax;
+#[cfg(feature = "team")]
+mod team;
+#[cfg(not(feature = "team"))]
+#[path = "no_team.rs"]
 mod team;
 mod test;
 mod top;
