@@ -6,6 +6,7 @@ const SAID: usize = 8;
 /// Returns the short name of a session or run: the first characters of its id. Ids that start with
 /// a time have the same first characters, so for those it returns the last ones.
 pub fn short(name: &str) -> &str {
+    let name = own_id(name);
     match begins_with_time(name) {
         true => &name[name.len() - SAID..],
         false => name.char_indices().nth(SAID).map_or(name, |(end, _)| &name[..end]),
@@ -15,8 +16,14 @@ pub fn short(name: &str) -> &str {
 /// Returns whether a user may mean `name` by `said`: `said` is its beginning, or its end if the
 /// name starts with a time.
 pub fn is_meant(name: &str, said: &str) -> bool {
-    let ends = begins_with_time(name) && name.ends_with(said);
+    let own = own_id(name);
+    let ends = begins_with_time(own) && own.ends_with(said);
     !said.is_empty() && (name.starts_with(said) || ends)
+}
+
+/// Returns a session's id without the agent's name behind it.
+fn own_id(name: &str) -> &str {
+    name.split('@').next().unwrap_or_default()
 }
 
 /// Returns whether a name is a version 7 UUID, as the ids of runs and their sessions are.
@@ -37,6 +44,7 @@ mod tests {
     fn what_people_say_tells_names_apart() {
         assert_eq!(short(RANDOM), "5f2c81aa");
         assert_eq!(TIMED.map(short), ["45678901", "ba987654"]);
+        assert_eq!(short("019a8f00-0000-7000-8000-012345678901@paper"), "45678901");
         assert_eq!([short("ab"), short("größenwahn"), short("")], ["ab", "größenwa", ""]);
     }
 

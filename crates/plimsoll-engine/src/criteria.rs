@@ -5,6 +5,7 @@ use std::time::Duration;
 use plimsoll_core::Millis;
 use plimsoll_core::checkpoint::Occasion;
 use plimsoll_core::forecast::LONGEST_STEP;
+use plimsoll_core::name::short;
 use plimsoll_core::text::{duration, thousands};
 use plimsoll_extract::work::RecallCounts;
 use plimsoll_store::{AutoCompactionCounts, Store, WorkPeriod};
@@ -130,7 +131,7 @@ impl Criteria {
     pub fn told(&self) -> [(&'static str, String); 5] {
         let longest = match &self.longest {
             Some(it) => {
-                let session = &it.session.as_str()[..it.session.as_str().len().min(8)];
+                let session = short(it.session.as_str());
                 format!("{} at the longest ({session})", duration(self.longest_millis() / 1000))
             }
             None => "no session worked".to_owned(),

@@ -59,7 +59,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Status, BadPayload> {
     let payload: Payload = serde_json::from_slice(payload)
         .map_err(|_| BadPayload("the payload is none of a status line"))?;
     let session =
-        SessionId::new(&payload.session_id).ok_or(BadPayload("the payload names no session"))?;
+        SessionId::own(&payload.session_id).ok_or(BadPayload("the payload names no session"))?;
     let counted = &payload.context_window;
     // Before the first response and right after a compaction the usage is missing, or 0.
     let usage = counted.current_usage.as_ref().filter(|usage| usage.prompt() > 0);

@@ -327,7 +327,7 @@ fn on_end(situation: &Situation<'_>) -> Decision {
 }
 
 /// The contents of a subagent's window were replaced: what was said about the old ones is void.
-fn on_replacement(situation: &Situation<'_>) -> Decision {
+pub(super) fn on_replacement(situation: &Situation<'_>) -> Decision {
     let next = situation.state.emptied();
     match next == *situation.state {
         true => situation.mark(label::STARTED),

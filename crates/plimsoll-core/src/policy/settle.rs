@@ -1,5 +1,6 @@
 //! What follows from a decision once its effects have been carried out: the next state and the reply.
 
+use super::decision::on_replacement;
 use super::{Decision, Effect, SealedAt, Situation, Speech, Words};
 use crate::event::{EventKind, Reply};
 use crate::session::{Restored, Seal, SessionState, label};
@@ -93,6 +94,9 @@ fn settle_all(situation: &Situation<'_>, decision: &Decision, outcomes: Outcomes
     if is_window && !outcomes.is_remembered {
         return refusal_only(decision, outcomes.phrases);
     }
+    if decision.effects.contains(&Effect::Restore) && outcomes.restored.is_none() {
+        return unrestored(situation);
+    }
     let mut settled = Settled { label: decision.label, ..Settled::default() };
     let has_news = outcomes.checkpoint.as_ref().is_some_and(|it| it.seal.is_some());
     let next = decision.next.clone().or_else(|| has_news.then(|| situation.state.clone()));
@@ -138,6 +142,18 @@ fn settle_all(situation: &Situation<'_>, decision: &Decision, outcomes: Outcomes
     settled.reply = settled.reply.or(outcomes.reply).and_to_model(outcomes.delivered);
     settled.state = Some(next);
     settled
+}
+
+/// There is no transcript to restore from: what was said about the old conversation is void all the same. A
+/// compaction that only the transcript shows is noticed again by the next call.
+fn unrestored(situation: &Situation<'_>) -> Settled {
+    match situation.compaction {
+        Some(_) => Settled::default(),
+        None => {
+            let Decision { next, label, .. } = on_replacement(situation);
+            Settled { state: next, label, ..Settled::default() }
+        }
+    }
 }
 
 /// Without a memory only a refusal is safe to repeat.

@@ -113,6 +113,7 @@ mod tests {
             project: project.to_owned(),
             folder: ".agent/checkpoints",
             other_folders: Vec::new(),
+            is_other: false,
             index: project.join("index.json"),
             key: project.join("key"),
             patience: Duration::ZERO,

@@ -88,7 +88,7 @@ pub enum NotFound {
 pub fn list(place: &Place) -> Result<Vec<Listed>, NotFound> {
     let mut listed = Vec::new();
     for place in place.each_folder() {
-        let Some(folder) = Folder::open(&place)? else { continue };
+        let Some(folder) = open(&place)? else { continue };
         let key = key::read(&place.key)?;
         let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
         listed.extend(
@@ -104,11 +104,20 @@ fn moment(listed: &Listed) -> Option<(Millis, u64)> {
     listed.verdict.meta.as_ref().map(|meta| (meta.created, meta.iteration))
 }
 
+/// Opens a folder of checkpoints; `None` if there is none. A folder of another agent that cannot be opened
+/// does not hide the checkpoints in the others.
+fn open(place: &Place) -> Result<Option<Folder>, NotFound> {
+    match Folder::open(place) {
+        Err(_) if place.is_other => Ok(None),
+        opened => Ok(opened?),
+    }
+}
+
 /// Lists the ids of all checkpoints of a place, our own and foreign ones, newest first by name.
 pub fn ids(place: &Place) -> Result<Vec<String>, NotFound> {
     let mut ids = Vec::new();
     for place in place.each_folder() {
-        let Some(folder) = Folder::open(&place)? else { continue };
+        let Some(folder) = open(&place)? else { continue };
         ids.extend(folder.ids().map_err(|error| NotFound::Io(place.path(), error))?);
     }
     if !place.other_folders.is_empty() {
@@ -130,7 +139,7 @@ pub fn newest_fitting(
 ) -> Result<Option<Listed>, NotFound> {
     let mut newest: Option<Listed> = None;
     for place in place.each_folder() {
-        let Some(folder) = Folder::open(&place)? else { continue };
+        let Some(folder) = open(&place)? else { continue };
         let key = key::read(&place.key)?;
         let ids = folder.ids().map_err(|error| NotFound::Io(place.path(), error))?;
         let here = newest_among(&place, &folder, key.as_ref(), ids, fits);
@@ -173,7 +182,7 @@ pub fn read_own(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFo
 }
 
 fn read_own_in(place: &Place, id: &str) -> Result<Option<(Meta, String)>, NotFound> {
-    let Some(folder) = Folder::open(place)? else { return Ok(None) };
+    let Some(folder) = open(place)? else { return Ok(None) };
     let key = key::read(&place.key)?;
     let Ok(text) = folder.read(id, MAX_BYTES) else { return Ok(None) };
     let body = split(&text).map(|parts| parts.body.to_owned()).unwrap_or_default();
@@ -194,6 +203,12 @@ pub fn text(place: &Place, id: &str) -> Result<String, CheckpointProblem> {
     Err(CheckpointProblem::Missing)
 }
 
+/// Returns the part of a session's name that the ids of its checkpoints contain.
+fn id_part(session: &str) -> &str {
+    let own = session.split('@').next().unwrap_or_default();
+    &own[..own.len().min(8)]
+}
+
 /// Returns our newest checkpoint among these ids, optionally only of one session.
 pub(super) fn newest_of(
     place: &Place,
@@ -202,7 +217,7 @@ pub(super) fn newest_of(
     mut ids: Vec<String>,
     session: Option<&str>,
 ) -> Option<Listed> {
-    let begin = session.map_or("", |session| &session[..session.len().min(8)]);
+    let begin = session.map_or("", id_part);
     ids.retain(|id| id.contains(begin));
     let is_meant = |meta: &Meta| session.is_none_or(|session| meta.session_id == session);
     newest_among(place, folder, key, ids, &is_meant)
@@ -217,7 +232,7 @@ pub(super) fn last<'i>(
     ids: &'i [String],
     session: Option<&str>,
 ) -> Option<(&'i str, u64)> {
-    let begin = session.map_or("", |session| &session[..session.len().min(8)]);
+    let begin = session.map_or("", id_part);
     let project = place.project.to_string_lossy();
     ids.iter().filter(|id| id.contains(begin)).take(MOST).find_map(|id| {
         let text = folder.read_beginning(id)?;

@@ -41,6 +41,8 @@ pub struct Place {
     pub folder: &'static str,
     /// Folders of other agents, whose checkpoints are read as well.
     pub other_folders: Vec<&'static str>,
+    /// This is the folder of another agent than the one that reads.
+    pub is_other: bool,
     /// File that lists the checkpoints of all projects.
     pub index: PathBuf,
     /// File of the user's key.
@@ -56,6 +58,7 @@ impl Place {
             project,
             folder: agent.profile().checkpoint_folder,
             other_folders: other_folders(agent),
+            is_other: false,
             index: world
                 .with_home(agent, |home| agent.client().checkpoint_index(home))
                 .unwrap_or_else(|| world.paths.checkpoint_index()),
@@ -88,7 +91,8 @@ impl Place {
 
     /// Returns one place per folder that is read, its own first.
     fn each_folder(&self) -> impl Iterator<Item = Self> {
-        let others = self.other_folders.iter().map(|folder| Self { folder, ..self.alone() });
+        let others =
+            self.other_folders.iter().map(|folder| Self { folder, is_other: true, ..self.alone() });
         std::iter::once(self.alone()).chain(others.collect::<Vec<_>>())
     }
 

@@ -188,7 +188,8 @@ impl<'a> Work<'a> {
     fn hand_over_mail(&mut self) {
         let mail = self.mail.as_ref().unwrap_or(&self.observed.mail);
         self.done.outcomes.handled = mail.names();
-        let is_stop = self.decision.stops;
+        let is_covered = self.done.outcomes.checkpoint.as_ref().is_none_or(|it| it.is_covered);
+        let is_stop = self.decision.stops && is_covered;
         let shows = self.observed.in_force.settings.board_file && !is_stop;
         let shown_in = shows.then(|| self.observed.canonical_project());
         self.done.handled = mail.handled(self.hook, shown_in);

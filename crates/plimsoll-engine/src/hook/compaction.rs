@@ -35,14 +35,14 @@ impl Hook<'_> {
         let (steps, turns) = (folded.work.steps(), folded.work.turns());
         let restored = policy::restore_after(&observed.state, steps, turns, budget);
         let text = restore::text(&observed.canonical_project(), &folded.work, restored.budget);
-        outcomes.restored = Some(restored);
-        outcomes.compaction = observed.compaction();
         if self.agent.hooks().accepts(&self.event.kind).to_model {
             outcomes.reply = Reply::to_model(text);
         } else if !text.is_empty() {
             self.let_wait(&text)?;
             outcomes.is_waiting = true;
         }
+        // Only now: a restore that could not be written down is tried again.
+        (outcomes.restored, outcomes.compaction) = (Some(restored), observed.compaction());
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use plimsoll_agents::{Agent, Home, HookCall, Output};
-use plimsoll_core::event::{Event, Reply};
+use plimsoll_core::event::{Event, EventKind, Reply};
 use plimsoll_core::policy::{self, Settled};
 
 use self::carry_out::{Done, Later, carry_out};
@@ -53,7 +53,16 @@ pub struct Answer {
 
 impl Answer {
     /// To be called when the output has reached the agent.
-    pub fn delivered(self, world: &World) -> anyhow::Result<()> {
+    pub fn delivered(mut self, world: &World) -> anyhow::Result<()> {
+        let later = self.later.take();
+        let remembered = self.write_down();
+        if let Some(later) = later {
+            later.run(world);
+        }
+        remembered
+    }
+
+    fn write_down(self) -> anyhow::Result<()> {
         if let Some(claim) = self.claim {
             claim.fulfil().context("could not write the receipt of a checkpoint")?;
         }
@@ -61,11 +70,7 @@ impl Answer {
             spool.append(&line).context("could not write the spool")?;
         }
         // Only now that the spool records them.
-        self.handled.map_or(Ok(()), HandledMail::remove)?;
-        if let Some(later) = self.later {
-            later.run(world);
-        }
-        Ok(())
+        self.handled.map_or(Ok(()), HandledMail::remove)
     }
 }
 
@@ -128,9 +133,11 @@ fn encode(
         (None, _) => None,
     };
     let answer = Answer { output, reply, remember, handled, claim, later };
-    match answer.reply.stop.is_some() {
-        true => answer.remember_first(),
-        false => Ok(answer),
+    match &hook.event.kind {
+        _ if answer.reply.stop.is_some() => answer.remember_first(),
+        // A checkpoint was saved, whatever becomes of the instructions for the summary.
+        EventKind::Compacting { .. } => Ok(answer.remember_first().unwrap_or_default()),
+        _ => Ok(answer),
     }
 }
 

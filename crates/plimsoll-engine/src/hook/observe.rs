@@ -136,14 +136,15 @@ fn observe_closely(
         // Another call may have spoken since.
         let state = spool::state(&spool).context("could not read the spool")?;
         observed.state = ManuallyDrop::new(state);
-        if has_mail {
-            observed.mail = hook.take_mail(&observed.in_force, &observed.state);
-        }
     }
     if let Some(ObservedWindow { load, .. }) = &observed.window
         && hook.was_compacted(load, &observed.in_force, &observed.state)
     {
         observed.compaction = Some(load.tail.compaction());
+    }
+    // The restore after a compaction comes first; mail waits for the next call.
+    if has_mail && observed.locked.is_some() && observed.compaction.is_none() {
+        observed.mail = hook.take_mail(&observed.in_force, &observed.state);
     }
     Ok(observed)
 }

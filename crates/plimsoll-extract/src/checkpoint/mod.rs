@@ -68,7 +68,7 @@ pub fn id(created: Millis, session: &SessionId, nth: u32) -> String {
     let time = utc(created);
     let (date, time) = time.split_once('T').unwrap_or_default();
     let time: String = time.chars().take(8).filter(|character| *character != ':').collect();
-    let session = session.as_str();
+    let session = session.own_id();
     let session = &session[..session.len().min(SESSION)];
     match nth {
         0 | 1 => format!("{date}-{time}-{session}"),

@@ -60,7 +60,7 @@ pub(crate) struct AutoSaveRequest {
     inferred_context: Option<String>,
     /// Agent session id. Missing fields are filled from its transcript.
     #[serde(default)]
-    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}$")]
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,128}(@[A-Za-z0-9_-]{1,128})?$")]
     session_id: Option<String>,
     /// Path of the session's transcript, instead of `session_id`. Must be one of the agent's
     /// transcripts.

@@ -48,7 +48,7 @@ pub(crate) struct SaveRequest {
     key_artifacts: Vec<String>,
     /// Agent session id. Missing fields are filled from its transcript.
     #[serde(default, deserialize_with = "super::body::non_blank")]
-    #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,128}$", required = false)]
+    #[schema(value_type = String, pattern = "^[A-Za-z0-9_-]{1,128}(@[A-Za-z0-9_-]{1,128})?$", required = false)]
     session_id: Option<String>,
 }
 

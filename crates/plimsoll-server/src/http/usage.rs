@@ -67,7 +67,7 @@ impl From<Usage> for UsageView {
 #[utoipa::path(get, path = "/context/usage", params(
     ("used_tokens" = Option<u64>, Query, minimum = 0, maximum = 1_000_000_000, nullable = false, description = "Tokens in the window"),
     ("max_tokens" = Option<u64>, Query, minimum = 1, maximum = 1_000_000_000, nullable = false, description = "Its size; 200000 if it is not given"),
-    ("session_id" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]{1,128}$", nullable = false, description = "A session to be measured instead, by its name or at least four characters of its beginning"),
+    ("session_id" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]{1,128}(@[A-Za-z0-9_-]{1,128})?$", nullable = false, description = "A session to be measured instead, by its name or at least four characters of its beginning"),
     ("token" = Option<String>, Query, nullable = false, description = "The token, for who cannot send it as a header"),
 ), responses((status = 200, body = UsageView), Problems))]
 pub(crate) async fn usage(
@@ -108,7 +108,8 @@ fn conflicting_params() -> Problem {
 /// Validates a session id.
 pub(crate) fn parse_session_id(text: &str) -> Result<SessionId, Problem> {
     SessionId::new(text).ok_or_else(|| {
-        let error = "`session_id` must be 1 to 128 letters, digits, `-` or `_`";
+        let error =
+            "`session_id` must be 1 to 128 letters, digits, `-` or `_`, and may end with `@agent`";
         Problem::bad_request(error, "`plimsoll status` names the sessions there are")
     })
 }

@@ -106,7 +106,8 @@ impl TeamStore {
     ) -> Result<Vec<SessionId>, TeamError> {
         let sql = "SELECT session FROM plimsoll.sessions
              WHERE left(session, length($1)) = $1
-                OR substr(session, 15, 1) = '7' AND right(session, length($1)) = $1
+                OR substr(session, 15, 1) = '7'
+                    AND right(split_part(session, '@', 1), length($1)) = $1
              ORDER BY session <> $1, session LIMIT $2";
         let rows =
             self.query_all("look for sessions in", sql, &[&beginning, &i64::from(limit)]).await?;

@@ -142,6 +142,21 @@ fn a_restore_waits_for_an_event_that_can_tell_the_model() {
 }
 
 #[test]
+fn a_message_outlasts_a_compaction_that_no_event_reports() {
+    let env = TestEnv::new();
+    let session = Session::new(&paper::Paper, &env, "s-1");
+    session.work().respond(WINDOW * 62 / 100);
+    session.hook(Event::ToolDone);
+    let posted = env.run(env.command(&["board", "post", "--to", "s-1@paper", "ebb tide"]), b"");
+    assert!(posted.status.success(), "{posted}");
+    paper::Paper.record_compaction(&session);
+    let restored = session.hook(Event::Prompt).to_model.unwrap();
+    assert!(restored.contains("Paint the hull") && !restored.contains("ebb tide"), "{restored}");
+    let told = session.hook(Event::Prompt).to_model.unwrap_or_default();
+    assert!(told.contains("ebb tide"), "{told}");
+}
+
+#[test]
 fn usage_may_come_with_the_payload_and_the_transcript_be_missing() {
     let env = TestEnv::new();
     let session = Session::new(&paper::Paper, &env, "s-1");

@@ -148,3 +148,17 @@ fn nothing_but_a_refusal_is_said_where_nothing_can_be_remembered() {
     let refused = said(EventKind::Loading(Load::Agent("Explore".to_owned())));
     assert!(refused.reply.refusal.is_some() && refused.state.is_none());
 }
+
+#[test]
+fn a_compaction_without_a_transcript_voids_what_was_said_and_claims_no_restore() {
+    let settings = Settings::default();
+    let event = EventKind::Compacted;
+    let settled = |state: &SessionState, last_label: Option<&str>| {
+        let situation = Situation { last_label, ..situation(&event, &settings, state) };
+        settle(&situation, &decide(&situation), Outcomes::default())
+    };
+    let warned = SessionState { warned: Some(17), ..SessionState::default() };
+    let voided = settled(&warned, Some("warned"));
+    assert_eq!((voided.label, voided.state), (label::REPLACED, Some(SessionState::default())));
+    assert_eq!(settled(&SessionState::default(), Some(label::UNSEEN)), Settled::default());
+}

@@ -13,6 +13,7 @@ fn place() -> (tempfile::TempDir, Place) {
         project: root.path().to_owned(),
         folder: "outer/checkpoints",
         other_folders: Vec::new(),
+        is_other: false,
         index: root.path().join("index.json"),
         key: root.path().join("key"),
         patience: PATIENCE,

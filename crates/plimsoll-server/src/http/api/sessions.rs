@@ -152,7 +152,7 @@ impl From<CurvePointRow> for PointView {
 
 /// Show one session, measured now and over time
 #[utoipa::path(get, path = "/api/sessions/{session}", params(
-    ("session" = String, Path, pattern = "^[A-Za-z0-9_-]{1,128}$", description = "Its name"),
+    ("session" = String, Path, pattern = "^[A-Za-z0-9_-]{1,128}(@[A-Za-z0-9_-]{1,128})?$", description = "Its name"),
 ), responses((status = 200, body = SessionStory), Problems))]
 pub(crate) async fn show(
     State(app): State<AppState>,
