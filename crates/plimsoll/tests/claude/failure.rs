@@ -63,7 +63,7 @@ fn a_session_goes_on_when_plimsoll_panics() {
     let log = fs::read_to_string(bed.data().join("hook.log")).unwrap();
     // Start, prompt, two tools, the guard, end.
     assert_eq!(log.lines().count(), 6, "{log}");
-    assert!(log.lines().all(|line| line.contains("panicked at ") && line.contains("hook.rs")));
+    assert!(log.lines().all(|line| line.contains("panicked at ") && line.contains("hook/mod.rs")));
     assert!(!log.contains("SECRET") && !log.contains("asked to"), "{log}");
 }
 
