@@ -1,26 +1,30 @@
 //! When the agent is advised, nudged or stopped.
 
 mod beginning;
+mod checkpoint_due;
 mod decision;
-mod due;
+mod guard;
 mod settle;
 mod speech;
+mod warning;
 
+use self::guard::{guard, is_gated};
+use self::warning::{Marks, saved, warn};
 use crate::board::Reason;
-use crate::event::{EventKind, Load};
-use crate::reading::{Reading, ReadingSource};
-use crate::session::{Bucket, ProvenWindow, Quiet, SessionState};
-use crate::settings::{GuardMode, Lines, Settings};
+use crate::event::EventKind;
+use crate::reading::Reading;
+use crate::session::{Bucket, ProvenWindow, SessionState};
+use crate::settings::{Lines, Settings};
 use crate::trigger::Trigger;
 use crate::window::{Window, WindowSource};
 use crate::{Tokens, bytes, weight};
 
 pub use beginning::{Beginning, Ending, LastSession, begin};
-pub use decision::{Decision, Effect, Mail, Situation, WindowSituation, decide};
-pub use due::{
+pub use checkpoint_due::{
     Coverage, Crossing, Due, LONGEST_WITHOUT, Progress, is_covered, is_worth_sealing,
     restore_after, to_ask,
 };
+pub use decision::{Decision, Effect, Mail, Situation, WindowSituation, decide};
 pub use settle::{CheckpointOutcome, Outcomes, Phrases, Settled, settle};
 pub use speech::{AboveCeiling, Ceiling, Left, Occupancy, SealedAt, Speech, Words};
 
@@ -179,7 +183,7 @@ pub fn nothing_due(
         && !has_fallen(outlook.bucket(at_most), state.spoken())
         && !unproven
         && !state.waiting
-        && due::by_event(outlook.settings, call, state).is_none()
+        && checkpoint_due::by_event(outlook.settings, call, state).is_none()
 }
 
 /// Under how many tokens `event` can call for nothing.
@@ -250,14 +254,11 @@ fn decide_window(
     let mut next = forget_what_has_fallen(outlook, used, state);
     prove(outlook, &mut next);
     let line = || outlook.level(|levels| levels.checkpoint, used, growth);
-    let due = due::by_line(outlook, call, used, &line, &next).or(due::by_event(
-        outlook.settings,
-        call,
-        &next,
-    ));
-    due::seen_to(due, call.now, outlook.bucket(used), &mut next);
+    let due = checkpoint_due::by_line(outlook, call, used, &line, &next)
+        .or(checkpoint_due::by_event(outlook.settings, call, &next));
+    checkpoint_due::seen_to(due, call.now, outlook.bucket(used), &mut next);
     let restart = || outlook.level(|levels| levels.restart, used, growth);
-    let saves = due::is_nearly_full(outlook, call, used, &restart, &next);
+    let saves = checkpoint_due::is_nearly_full(outlook, call, used, &restart, &next);
     if saves {
         next.saved = Some(outlook.bucket(used));
     }
@@ -326,18 +327,11 @@ fn in_run(
     WindowDecision { speech, saves: false, stops, remember: Some(next), ..decision }
 }
 
-/// What is said where the session is saved, in the place of a warning. A client that compacts by itself
-/// goes on by itself, and nobody need do anything.
-fn saved(outlook: &Outlook<'_>, used: Tokens, saves: bool) -> Option<Speech> {
-    let is_told = saves && outlook.trigger.tokens().is_none() && !outlook.settings.is_silent();
-    is_told.then(|| Speech::Saved { occupancy: outlook.occupancy(used) })
-}
-
 /// Without a reading only the clock and what has happened can ask for anything.
 fn unread(settings: &Settings, call: &Call<'_>, state: &SessionState) -> WindowDecision {
-    let due = due::by_event(settings, call, state);
+    let due = checkpoint_due::by_event(settings, call, state);
     let mut next = state.clone();
-    due::seen_to(due, call.now, 0, &mut next);
+    checkpoint_due::seen_to(due, call.now, 0, &mut next);
     WindowDecision { due, remember: due.map(|_| next), ..WindowDecision::default() }
 }
 
@@ -372,76 +366,6 @@ fn prove(outlook: &Outlook<'_>, next: &mut SessionState) {
     }
 }
 
-/// The levels at which something is done, whatever is said.
-struct Marks {
-    checkpoint: Tokens,
-    restart: Tokens,
-}
-
-/// Warns, or suggests saving, once a line is passed, and notes until when nothing can be due.
-fn warn(
-    outlook: &Outlook<'_>,
-    call: &Call<'_>,
-    used: Tokens,
-    marks: Marks,
-    growth: &dyn Fn() -> Tokens,
-    next: &mut SessionState,
-) -> Option<Speech> {
-    if outlook.settings.is_silent() {
-        return None;
-    }
-    let line = outlook.level(|levels| levels.warn, used, growth);
-    let save = outlook.level(|levels| levels.save, used, growth);
-    let speech = if used >= line { warning(outlook, call, used, next) } else { None };
-    let suggests = call.subagent.is_none() && outlook.can_save && !next.suggested;
-    let speech = match speech {
-        None if used >= save && suggests => {
-            next.suggested = true;
-            Some(Speech::Save { occupancy: outlook.occupancy(used) })
-        }
-        speech => speech,
-    };
-    let Marks { checkpoint, restart } = marks;
-    let is_main = call.subagent.is_none();
-    let seals = is_main && next.crossed.is_none() && due::acts(outlook.settings);
-    let saves = is_main && next.saved.is_none();
-    next.quiet = if seals && used >= checkpoint || saves && used >= restart {
-        // Whoever comes next and may make a checkpoint is to look.
-        None
-    } else {
-        let ahead = [(seals, checkpoint), (suggests, save), (saves, restart)];
-        let ahead = ahead.into_iter().filter(|(open, level)| *open && used < *level);
-        let due = ahead.map(|(_, level)| level).min().map_or(line, |level| match used < line {
-            true => level.min(line),
-            // A warning is due in the next bucket, whatever else is.
-            false => level.min(next_bucket(outlook, used)),
-        });
-        Some(quiet(outlook, used, due, next.quiet))
-    };
-    speech
-}
-
-/// The warning, unless it was given in this bucket.
-///
-/// After the advice to continue a saved session in a new one, every later warning about the same
-/// window repeats it: a saved session is never followed by milder advice.
-fn warning(
-    outlook: &Outlook<'_>,
-    call: &Call<'_>,
-    used: Tokens,
-    next: &mut SessionState,
-) -> Option<Speech> {
-    let bucket = outlook.bucket(used);
-    if next.warned.is_some_and(|warned| warned >= bucket) {
-        return None;
-    }
-    (next.warned, next.suggested) = (Some(bucket), true);
-    let is_saved =
-        call.subagent.is_none() && next.saved.is_some() && outlook.trigger.tokens().is_none();
-    let (occupancy, subagent) = (outlook.occupancy(used), call.subagent.map(brief));
-    Some(Speech::Warning { occupancy, subagent, is_saved })
-}
-
 /// Whether a character of a text from outside may be shown: none that moves the cursor or turns the
 /// direction of writing.
 pub fn is_plain(character: char) -> bool {
@@ -453,82 +377,6 @@ pub fn is_plain(character: char) -> bool {
 pub fn brief(name: &str) -> String {
     const LONGEST: usize = 80;
     name.chars().filter(|character| is_plain(*character)).take(LONGEST).collect()
-}
-
-/// Until when nothing can be due again.
-///
-/// Below the line growth may still move it, so it is looked at again halfway; each look halves the
-/// distance, so a session has a handful of them.
-fn quiet(outlook: &Outlook<'_>, used: Tokens, line: Tokens, now: Option<Quiet>) -> Quiet {
-    let basis = outlook.basis();
-    if let Some(now) = now.filter(|now| now.basis == basis && used < now.below) {
-        return now;
-    }
-    let near = outlook.window.tokens / 50;
-    let below = if used >= line {
-        next_bucket(outlook, used)
-    } else if outlook.trigger.tokens().is_none() || line - used <= near {
-        line
-    } else {
-        used + (line - used) / 2
-    };
-    Quiet { below, basis }
-}
-
-fn next_bucket(outlook: &Outlook<'_>, used: Tokens) -> Tokens {
-    let next = u128::from(outlook.bucket(used)) + 1;
-    (next * u128::from(outlook.window.tokens)).div_ceil(20) as Tokens
-}
-
-fn guard(
-    outlook: &Outlook<'_>,
-    load: &Load,
-    subagent: Option<&str>,
-    reading: &Reading,
-    growth: &dyn Fn() -> Tokens,
-    next: &mut SessionState,
-) -> Option<Speech> {
-    let settings = outlook.settings;
-    let line = outlook.level(|levels| levels.ceiling, reading.used, growth);
-    let over_line = reading.used >= line;
-    let over_cap = settings.ceiling_tokens.is_some_and(|cap| reading.used >= cap);
-    if !is_gated(settings, load) || !(over_line || over_cap) {
-        return None;
-    }
-    let guess = outlook.window.source.is_guess();
-    // A guessed window proves nothing about the line, but a cap in tokens does not need it.
-    let refused = settings.guard == GuardMode::Strict
-        && reading.source == ReadingSource::Measured
-        && (over_cap || !guess);
-    let bucket = outlook.bucket(reading.used);
-    let repeated = next.guarded.is_some_and(|guarded| guarded >= bucket);
-    if !refused && (settings.quiet || repeated) {
-        return None;
-    }
-    if !refused {
-        next.guarded = Some(bucket);
-    }
-    let percent = outlook.percent(line);
-    let ceiling = match settings.ceiling_tokens {
-        Some(cap) if over_cap && cap <= line => Ceiling::Tokens(cap),
-        _ if line < settings.lines.ceiling.of(outlook.window.tokens) => Ceiling::Lowered(percent),
-        _ => Ceiling::Percent(percent),
-    };
-    Some(Speech::Ceiling(AboveCeiling {
-        occupancy: outlook.occupancy(reading.used),
-        ceiling,
-        load: load.clone(),
-        subagent: subagent.map(brief),
-        refused: refused.then(|| settings.allowed_skills()),
-        guessed: guess.then_some(outlook.window.tokens),
-    }))
-}
-
-/// Whether the guard looks at `load` at all.
-fn is_gated(settings: &Settings, load: &Load) -> bool {
-    settings.enabled
-        && settings.guard != GuardMode::Off
-        && !matches!(load, Load::Skill(name) if settings.recovers(name))
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@ mod due;
 mod guard;
 
 use super::*;
-use crate::event::{Accepts, Reply};
+use crate::event::{Accepts, Load, Reply};
+use crate::reading::ReadingSource;
 use crate::session::{Restored, label};
-use crate::settings::{ClientSetting, Percent};
+use crate::settings::{ClientSetting, GuardMode, Percent};
 use crate::trigger::TriggerSource;
 
 fn outlook(settings: &Settings) -> Outlook<'_> {
