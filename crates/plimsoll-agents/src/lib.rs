@@ -295,7 +295,7 @@ pub struct Launch {
     pub reads_stdin: bool,
 }
 
-/// Why a command line cannot be conducted.
+/// Why plimsoll cannot run a command line over several sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotConducted {
     /// The option that is in the way.

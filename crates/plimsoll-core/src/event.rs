@@ -27,12 +27,12 @@ impl SessionId {
         is_valid.then(|| Self(text.to_owned()))
     }
 
-    /// Wraps an id of the default agent's, or of a subagent; `None` if it cannot name a file.
+    /// Wraps the id of a subagent, or of a session of the default agent; `None` if it is no valid file name.
     pub fn own(id: &str) -> Option<Self> {
         is_own_id(id).then(|| Self(id.to_owned()))
     }
 
-    /// Wraps an id of another agent's; `None` if it cannot name a file.
+    /// Wraps the id of a session of another agent; `None` if it is no valid file name.
     pub fn of_agent(agent: &AgentId, id: &str) -> Option<Self> {
         is_own_id(id).then(|| Self(format!("{id}@{agent}")))
     }

@@ -180,7 +180,7 @@ impl SessionState {
         self.warned.max(self.guarded).max(self.crossed).max(self.asked).max(self.saved)
     }
 
-    /// What is still true of a session whose window was emptied.
+    /// Returns the state after the window was emptied: everything about the old conversation is reset.
     pub fn emptied(&self) -> Self {
         let Self { window, since, paused, sealed, compaction, given, headless, handled, .. } =
             self.clone();

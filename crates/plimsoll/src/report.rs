@@ -47,7 +47,7 @@ pub(crate) fn exit_with(code: u8) -> anyhow::Result<()> {
     if code == 0 { Ok(()) } else { Err(ExitWith { code, why: None }.into()) }
 }
 
-/// Makes a failure end plimsoll with this exit code.
+/// Makes plimsoll exit with `code` if this is an error.
 pub(crate) fn fail_with(code: u8, result: anyhow::Result<()>) -> anyhow::Result<()> {
     result.map_err(|why| ExitWith { code, why: Some(why) }.into())
 }

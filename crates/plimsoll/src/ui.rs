@@ -193,7 +193,7 @@ fn band_colour(band: Band) -> &'static str {
     }
 }
 
-/// Removes characters that move the cursor or change the writing direction from external text.
+/// Removes from external text all characters that move the cursor or change the writing direction.
 pub(crate) fn strip_control(text: &str) -> String {
     text.chars().filter(|character| policy::is_plain(*character)).collect()
 }

@@ -13,7 +13,7 @@ pub struct Outcomes {
     /// When the session began, if its state does not say since when it works.
     pub session_start: Option<u64>,
     pub checkpoint: Option<CheckpointOutcome>,
-    /// The session was saved, if that was to be done.
+    /// Whether the session was saved; `None` if it was not to be.
     pub is_saved: Option<bool>,
     /// The messages of the board that were handled, by their names.
     pub handled: Vec<String>,

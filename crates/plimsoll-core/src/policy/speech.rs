@@ -7,11 +7,11 @@ use crate::text::thousands;
 /// How much room a window has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// Until the client compacts.
+    /// Tokens until the client compacts.
     UntilCompaction(Tokens),
-    /// Until the client compacts, which a setting makes it do earlier than by default.
+    /// Tokens until the client compacts, if a setting makes it compact earlier than by default.
     UntilEarlyCompaction(Tokens),
-    /// Until the window is full.
+    /// Tokens until the window is full.
     InWindow(Tokens),
 }
 
@@ -179,7 +179,7 @@ pub enum Ceiling {
 }
 
 impl Speech {
-    /// The name of what was decided, as the log of decisions has it.
+    /// Returns the name of the decision, for the record.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Warning { .. } => "warned",

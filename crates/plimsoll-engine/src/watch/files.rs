@@ -357,7 +357,7 @@ impl<'a> Files<'a> {
         }))
     }
 
-    /// A transcript is not there any more.
+    /// Forgets a transcript that is gone, and reports that its session is over.
     fn gone(&mut self, path: &Path) -> Option<Seen> {
         let window = self.windows.remove(path)?;
         let is_over = window.owner.subagent.is_none();
@@ -484,7 +484,7 @@ impl Seen {
     }
 }
 
-/// What the hooks know of a window.
+/// Returns the state that the hooks saved for a window.
 fn state(world: &World, owner: &Owner) -> SessionState {
     let spool = world.paths.spool_of(&owner.session, owner.subagent.as_ref());
     spool::state(&spool).unwrap_or_default()

@@ -19,7 +19,7 @@ pub(super) struct Rule {
 enum Finder {
     /// A token that contains the keyword in exactly this case.
     Token(&'static str, TokenShape),
-    /// A reader function; the keyword matches in any case.
+    /// A function that finds the secret at a keyword, which matches in upper and lower case.
     Reader(fn(&[u8], Range<usize>, &mut Vec<Secret>)),
 }
 

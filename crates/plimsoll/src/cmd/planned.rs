@@ -155,7 +155,7 @@ pub(super) fn shown(path: &Path) -> String {
     strip_control(&path.to_string_lossy())
 }
 
-/// Where else in reach of this folder we are installed.
+/// Returns the other scopes that apply to this folder and in which plimsoll is installed.
 pub(super) fn elsewhere(
     world: &World,
     agent: &'static dyn Agent,

@@ -98,7 +98,7 @@ pub(super) fn check_hooks(
     Ok(())
 }
 
-/// Whether hooks of ours are there that can give a session its checkpoint.
+/// Returns whether plimsoll's hooks are installed, so that a session can be given its checkpoint.
 fn has_hooks(world: &World, conductor: &Runner<'_>) -> bool {
     let is_broken = |agent| !doctor::broken_hooks(world, agent, conductor.project()).is_empty();
     conductor.agent().is_some_and(|agent| !is_broken(agent))

@@ -84,7 +84,7 @@ fn message(ui: &Ui, posted: &Posted) -> String {
     text
 }
 
-/// A claim in a line.
+/// Formats a claim as one line.
 fn claim(world: &World, ui: &Ui, claim: &PathClaim) -> String {
     let path = ui.bold(&short_path(&claim.path, &world.paths.home));
     let (holder, left) = (called(&claim.holder), duration(left(claim.until)));

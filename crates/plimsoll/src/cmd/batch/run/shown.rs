@@ -32,7 +32,7 @@ impl<'u> Shown<'u> {
         Self { footer: Footer::new(ui), home, state: Mutex::default(), told: Mutex::default() }
     }
 
-    /// A run begins, or goes on.
+    /// Prints that a run starts or continues.
     pub(super) fn begin(&self, run: &Run) {
         let (done, tasks) = view::counts(run);
         let name = run.id.short().to_owned();
@@ -53,7 +53,7 @@ impl<'u> Shown<'u> {
         self.draw();
     }
 
-    /// Something becomes of a job.
+    /// Prints a change in the state of a job.
     pub(super) fn tell(&self, news: JobNews<'_>) {
         match news {
             JobNews::Done(job) => self.done(job),
