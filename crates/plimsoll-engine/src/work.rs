@@ -143,15 +143,22 @@ impl Folding {
 
 fn read(path: &Path) -> Option<Kept> {
     let bytes = paths::read_bytes(path, Links::Refused).ok()?;
+    // Damaged bytes may still parse, and would refer to names and files that are not there.
+    let (bytes, sum) = bytes.split_last_chunk::<8>()?;
+    if bytes::checksum(bytes) != u64::from_le_bytes(*sum) {
+        return None;
+    }
     // Check the first field before parsing the rest, which another layout would misread.
-    let (made_by, _) = postcard::take_from_bytes::<Made>(&bytes).ok()?;
-    (made_by == made()).then(|| postcard::from_bytes(&bytes).ok())?
+    let (made_by, _) = postcard::take_from_bytes::<Made>(bytes).ok()?;
+    (made_by == made()).then(|| postcard::from_bytes(bytes).ok())?
 }
 
 fn write(path: &Path, kept: &Kept) -> io::Result<()> {
     /// Enough for most caches.
     const USUAL: usize = 128 << 10;
-    let bytes = postcard::to_extend(kept, Vec::with_capacity(USUAL)).map_err(io::Error::other)?;
+    let written = postcard::to_extend(kept, Vec::with_capacity(USUAL));
+    let mut bytes = written.map_err(io::Error::other)?;
+    bytes.extend(bytes::checksum(&bytes).to_le_bytes());
     // Does not sweep the folder, which may contain thousands of files: the end of the session does.
     paths::put(path, &bytes)
 }
