@@ -202,7 +202,7 @@ pub trait TranscriptDialect: Sync {
     /// Returns what a line beside the conversation says about the request whose response follows it.
     fn request(&self, line: &[u8]) -> Request;
 
-    /// Returns the hook runs that a line records, whoever's hooks they were.
+    /// Returns the hook runs that a line records, of plimsoll's hooks and of others.
     fn hook_runs(&self, line: &[u8]) -> Vec<HookRun>;
 
     /// Returns the bytes that every record of a compaction contains, and few other lines do.

@@ -75,7 +75,7 @@ pub(crate) fn time_watchers(plimsoll: &Path, quick: bool) -> anyhow::Result<Watc
             false => command.args(["watch", "--json"]),
             true => command.arg(naive_watcher::ARGUMENT).arg(home.projects()),
         };
-        home.with_watcher(command, |home, child, told| home.measure(child, told, time, idle))
+        home.with_watcher(command, |home, child, reports| home.measure(child, reports, time, idle))
     };
     Ok(WatcherResults { sessions: SESSIONS, seconds, plimsoll: run(false)?, naive: run(true)? })
 }
@@ -145,12 +145,12 @@ impl SessionsHome {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().context("could not start a watcher")?;
         let out = child.stdout.take().context("no output to read")?;
-        let told = Arc::new(Mutex::new(WatcherReports::default()));
+        let reports = Arc::new(Mutex::new(WatcherReports::default()));
         let listener = thread::spawn({
-            let told = Arc::clone(&told);
-            move || record_reports(out, &told)
+            let reports = Arc::clone(&reports);
+            move || record_reports(out, &reports)
         });
-        let figures = work(&mut self, &mut child, &told);
+        let figures = work(&mut self, &mut child, &reports);
         child.kill()?;
         child.wait()?;
         if listener.join().is_err() {
@@ -162,24 +162,24 @@ impl SessionsHome {
     fn measure(
         &mut self,
         child: &mut Child,
-        told: &Mutex<WatcherReports>,
+        reports: &Mutex<WatcherReports>,
         time: Duration,
         idle: Duration,
     ) -> anyhow::Result<WatcherRun> {
-        wait_until_idle(child, told)?;
+        wait_until_idle(child, reports)?;
         let idle_cpu_percent = cpu_during(child, || {
             thread::sleep(idle);
             Ok(())
         })?;
-        let cpu_percent = cpu_during(child, || self.grow(told, time))?;
+        let cpu_percent = cpu_during(child, || self.grow(reports, time))?;
         let end = Instant::now() + REPORT_TIMEOUT;
-        let left = || lock(told).pending.values().map(VecDeque::len).sum::<usize>();
+        let left = || lock(reports).pending.values().map(VecDeque::len).sum::<usize>();
         while left() > 0 && Instant::now() < end {
             thread::sleep(Duration::from_millis(10));
         }
         let missed = left();
         let mut lags: Vec<f64> =
-            lock(told).lags.iter().map(|lag| lag.as_secs_f64() * 1e3).collect();
+            lock(reports).lags.iter().map(|lag| lag.as_secs_f64() * 1e3).collect();
         lags.sort_by(f64::total_cmp);
         let at = |share: f64| lags.get((lags.len() as f64 * share) as usize).copied();
         Ok(WatcherRun {
@@ -194,13 +194,13 @@ impl SessionsHome {
     }
 
     /// Lets every session grow once per period, evenly spaced.
-    fn grow(&mut self, told: &Mutex<WatcherReports>, time: Duration) -> anyhow::Result<()> {
+    fn grow(&mut self, reports: &Mutex<WatcherReports>, time: Duration) -> anyhow::Result<()> {
         let start = Instant::now();
         let turns = (time.as_secs_f64() / PERIOD.as_secs_f64()) as usize * SESSIONS;
         for turn in 0..turns {
             let due = start + PERIOD.mul_f64(turn as f64 / SESSIONS as f64);
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            self.transcripts[turn % SESSIONS].grow(told)?;
+            self.transcripts[turn % SESSIONS].grow(reports)?;
         }
         Ok(())
     }
@@ -208,15 +208,15 @@ impl SessionsHome {
 
 impl GrowingTranscript {
     /// Appends an answer of the model and a tool result in one write.
-    fn grow(&mut self, told: &Mutex<WatcherReports>) -> anyhow::Result<()> {
-        self.grow_to(FIRST_PROMPT + (self.steps + 1) * STEP, told)
+    fn grow(&mut self, reports: &Mutex<WatcherReports>) -> anyhow::Result<()> {
+        self.grow_to(FIRST_PROMPT + (self.steps + 1) * STEP, reports)
     }
 
     /// Appends an answer whose prompt has `prompt` tokens, and a tool result.
     pub(crate) fn grow_to(
         &mut self,
         prompt: u64,
-        told: &Mutex<WatcherReports>,
+        reports: &Mutex<WatcherReports>,
     ) -> anyhow::Result<()> {
         self.steps += 1;
         let n = self.steps;
@@ -231,27 +231,27 @@ impl GrowingTranscript {
 "#
         );
         let mut file = File::options().append(true).open(&self.path)?;
-        let mut told = lock(told);
+        let mut reports = lock(reports);
         file.write_all(lines.as_bytes())?;
-        told.pending.entry(session.clone()).or_default().push_back((prompt, Instant::now()));
+        reports.pending.entry(session.clone()).or_default().push_back((prompt, Instant::now()));
         Ok(())
     }
 }
 
-fn lock(told: &Mutex<WatcherReports>) -> std::sync::MutexGuard<'_, WatcherReports> {
-    told.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(reports: &Mutex<WatcherReports>) -> std::sync::MutexGuard<'_, WatcherReports> {
+    reports.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Records the watcher's reports until it ends.
-fn record_reports(out: ChildStdout, told: &Mutex<WatcherReports>) {
+fn record_reports(out: ChildStdout, reports: &Mutex<WatcherReports>) {
     for line in BufReader::new(out).lines().map_while(Result::ok) {
         let now = Instant::now();
         let Ok(notice) = serde_json::from_str::<Value>(&line) else { continue };
         let session = notice["session"].as_str().unwrap_or_default();
         let Some(used) = notice["reading"]["used"].as_u64() else { continue };
-        let mut told = lock(told);
-        told.sessions.insert(session.to_owned());
-        let WatcherReports { pending: waiting, lags, .. } = &mut *told;
+        let mut reports = lock(reports);
+        reports.sessions.insert(session.to_owned());
+        let WatcherReports { pending: waiting, lags, .. } = &mut *reports;
         let Some(waiting) = waiting.get_mut(session) else { continue };
         while let Some((_, written)) = waiting.pop_front_if(|(prompt, _)| *prompt <= used) {
             lags.push(now.saturating_duration_since(written));
@@ -260,18 +260,21 @@ fn record_reports(out: ChildStdout, told: &Mutex<WatcherReports>) {
 }
 
 /// Waits until the watcher has reported every session and is idle.
-pub(crate) fn wait_until_idle(child: &Child, told: &Mutex<WatcherReports>) -> anyhow::Result<()> {
+pub(crate) fn wait_until_idle(
+    child: &Child,
+    reports: &Mutex<WatcherReports>,
+) -> anyhow::Result<()> {
     let end = Instant::now() + SETTLE_TIMEOUT;
     while Instant::now() < end {
         let before = cpu_time(child)?;
         // Longer than the interval at which a watcher writes to the store.
         thread::sleep(Duration::from_secs(5));
         let is_quiet = cpu_time(child)? - before < Duration::from_millis(200);
-        if is_quiet && lock(told).sessions.len() == SESSIONS {
+        if is_quiet && lock(reports).sessions.len() == SESSIONS {
             return Ok(());
         }
     }
-    bail!("a watcher does not settle: {} sessions told", lock(told).sessions.len())
+    bail!("a watcher does not settle: {} sessions reports", lock(reports).sessions.len())
 }
 
 /// Returns the share of one core that a process uses while `work` runs, in percent.
@@ -301,7 +304,7 @@ fn peak_memory(child: &Child) -> anyhow::Result<u64> {
 
 impl PartResults for WatcherResults {
     const ABOUT: &'static str = "Five hundred transcripts, each of which grows once a second. The lag is the time from a write until the \
-        watcher has told the reading that covers it; beside it, a watcher as one would first write it.";
+        watcher has reports the reading that covers it; beside it, a watcher as one would first write it.";
 
     fn tables(&self) -> String {
         let WatcherResults { sessions, seconds, plimsoll, naive } = self;

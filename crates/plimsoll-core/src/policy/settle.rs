@@ -1,7 +1,7 @@
 //! What follows from a decision once its effects have been carried out: the next state and the reply.
 
 use super::decision::on_replacement;
-use super::{Decision, Effect, SealedAt, Situation, Speech, Words};
+use super::{Decision, Effect, SealedAt, Situation, Words};
 use crate::event::{EventKind, Reply};
 use crate::session::{Restored, Seal, SessionState, label};
 
@@ -178,12 +178,5 @@ impl Phrases {
             saved: self.restart_command.as_deref(),
             advised: if stops { next.advised } else { before.advised },
         }
-    }
-}
-
-impl Speech {
-    /// Returns whether its words depend on the checkpoint that was just saved.
-    pub fn is_stop(&self) -> bool {
-        matches!(self, Self::Stopped { .. })
     }
 }
